@@ -1,0 +1,30 @@
+# Everything sets itself up: a virtual environment in .venv, filled through constraints.txt.
+PYTHON ?= $(shell command -v python3.11 >/dev/null 2>&1 && python3.11 -c '' 2>/dev/null && echo python3.11 || echo python3)
+BIN := .venv/bin
+
+.PHONY: setup demo test lint types imports pytest docs clean
+
+setup: .venv/.ready
+
+.venv/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test,docs]"
+	touch $@
+
+test: lint types imports pytest
+
+lint: setup
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+
+types: setup
+	$(BIN)/mypy
+
+imports: setup
+	$(BIN)/lint-imports --no-cache
+
+pytest: setup
+	$(BIN)/python -m pytest
+
+clean:
+	rm -rf .venv build dist site demo runs

@@ -1,0 +1,20 @@
+"""Shape annotations: `Float[Tensor, "n d"]`, enforced in tests where jaxtyping is installed, inert elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
+else:
+    try:
+        from jaxtyping import Bool, Float, Int
+    except ImportError:
+
+        class _Inert:
+            def __class_getitem__(cls, item: tuple[Any, str]) -> Any:
+                return item[0]
+
+        Bool = Float = Int = _Inert
+
+__all__ = ["Bool", "Float", "Int"]

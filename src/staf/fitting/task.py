@@ -1,0 +1,56 @@
+"""What the loop knows of a problem: this protocol and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor, nn
+
+
+class Batch(NamedTuple):
+    """Points of one step. Weights sum to one over a full batch; padding has weight zero."""
+
+    coordinates: Tensor
+    target: Tensor
+    weight: Tensor
+
+
+Predict = Callable[[Tensor], Tensor]
+
+
+@runtime_checkable
+class Task(Protocol):
+    """A problem to solve: signal + operator + loss + how to evaluate it."""
+
+    in_features: int
+    out_features: int
+
+    @property
+    def points(self) -> int:
+        """How many observations there are; batches index into them."""
+        ...
+
+    @property
+    def observation(self) -> Tensor:
+        """The observed data in grid layout, channels first; INCODE's harmoniser reads it."""
+        ...
+
+    def batch(self, index: Tensor | None, weight: Tensor | None = None) -> Batch:
+        """The points of a flat index (None: all). `weight` defaults to 1/n each."""
+        ...
+
+    def loss(self, field: nn.Module, batch: Batch) -> Tensor:
+        """The weighted sum of errors, so that the losses of a batch's chunks add up to the batch's."""
+        ...
+
+    def evaluate(self, predict: Predict) -> dict[str, float]:
+        """Measures of one fresh forward pass over all points, clamped; `predict` maps coordinates to values."""
+        ...
+
+    def metadata(self) -> dict[str, Any]:
+        """JSON-able: what a saved field needs in order to render without the data."""
+        ...
+
+    def to(self, device: torch.device | str) -> Task: ...

@@ -1,0 +1,61 @@
+"""Coordinates of regular grids on [-1, 1], for all points or for a flat index."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+Convention = Literal["centres", "ends"]
+CONVENTIONS: tuple[Convention, ...] = ("centres", "ends")
+
+
+def axis(size: int, convention: Convention = "centres", *, dtype: torch.dtype = torch.float32) -> Tensor:
+    """The positions of `size` samples along one axis.
+
+    `centres` puts sample i of n at (2i+1)/n - 1, so that resolutions agree; `ends` is linspace(-1, 1, n), the
+    released research code's choice.
+
+    >>> axis(2).tolist(), axis(2, "ends").tolist()
+    ([-0.5, 0.5], [-1.0, 1.0])
+    """
+    if size < 1:
+        raise ValueError(f"a grid axis needs at least one sample, got {size}")
+    if convention not in CONVENTIONS:
+        raise ValueError(f"convention must be one of {', '.join(CONVENTIONS)}, got {convention!r}")
+    i = torch.arange(size, dtype=torch.float64)
+    if convention == "centres":
+        return ((2 * i + 1) / size - 1).to(dtype)
+    if size == 1:
+        return torch.zeros(1, dtype=dtype)
+    return (2 * i / (size - 1) - 1).to(dtype)
+
+
+def coordinates(
+    shape: Sequence[int],
+    convention: Convention = "centres",
+    index: Tensor | None = None,
+    *,
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | str | None = None,
+) -> Tensor:
+    """Coordinates (n, d) of a grid in C order: all of them, or those of a flat `index` (n,).
+
+    With an index nothing of the grid's size is allocated, so that 512^3 voxels cost what the batch costs.
+
+    >>> coordinates((2, 2)).tolist()
+    [[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]]
+    >>> coordinates((2, 2), index=torch.tensor([2])).tolist()
+    [[0.5, -0.5]]
+    """
+    device = device if device is not None else (index.device if index is not None else None)
+    if index is None:
+        index = torch.arange(math.prod(shape), device=device)
+    columns = []
+    for size in reversed(shape):
+        columns.append(axis(size, convention, dtype=dtype).to(index.device)[index % size])
+        index = index // size
+    return torch.stack(columns[::-1], dim=-1)
