@@ -1,0 +1,11 @@
+"""Numeric operations: one folder each, with the formula, its kernels and the public function."""
+
+from __future__ import annotations
+
+from staf.ops.backend import backend, record_backends
+from staf.ops.finer import finer
+from staf.ops.gauss import gauss
+from staf.ops.sine import sine
+from staf.ops.sine_series import sine_series
+
+__all__ = ["backend", "finer", "gauss", "record_backends", "sine", "sine_series"]

@@ -1,0 +1,101 @@
+"""Which implementation of an operation runs: chosen by device and dtype, or forced with `staf.backend`.
+
+| name | what it is | where |
+|---|---|---|
+| `reference` | the formula, differentiated by torch | everywhere |
+| `loop` | one term at a time, own derivatives, no large temporary | everywhere |
+| `compiled` | a small C kernel, built once with the system's compiler | CPU, float32 |
+| `triton` | fused GPU kernels | CUDA, float32 |
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import threading
+from collections.abc import Iterator
+from contextvars import ContextVar
+
+import torch
+from torch import Tensor
+
+NAMES = ("reference", "loop", "compiled", "triton")
+
+_forced: ContextVar[str | None] = ContextVar("staf_backend", default=None)
+_recorders: list[list[tuple[str, str]]] = []
+_recorders_lock = threading.Lock()
+
+
+@contextlib.contextmanager
+def backend(name: str) -> Iterator[None]:
+    """Force one implementation of every operation called inside the `with` block; their backward passes follow.
+
+    Inside `torch.compile` the plain loop over the terms is always what is traced.
+
+    >>> import torch, staf.ops as ops
+    >>> with ops.backend("reference"):
+    ...     y = ops.sine(torch.zeros(3), 30.0)
+    >>> y.tolist()
+    [0.0, 0.0, 0.0]
+    """
+    if name not in NAMES:
+        raise ValueError(f"backend must be one of {', '.join(NAMES)}, got {name!r}")
+    token = _forced.set(name)
+    try:
+        yield
+    finally:
+        _forced.reset(token)
+
+
+@contextlib.contextmanager
+def record_backends() -> Iterator[list[tuple[str, str]]]:
+    """Collect `(operation, backend)` for every kernel that runs inside the block, in all threads.
+
+    >>> import torch, staf.ops as ops
+    >>> with ops.record_backends() as ran, ops.backend("loop"):
+    ...     _ = ops.sine(torch.zeros(3), 30.0)
+    >>> ran
+    [('sine', 'loop')]
+    """
+    ran: list[tuple[str, str]] = []
+    with _recorders_lock:
+        _recorders.append(ran)
+    try:
+        yield ran
+    finally:
+        with _recorders_lock:
+            _recorders[:] = [other for other in _recorders if other is not ran]
+
+
+def note(operation: str, name: str) -> None:
+    """Tell the open recorders that `operation` ran on the backend `name`."""
+    for ran in _recorders:
+        ran.append((operation, name))
+
+
+def choose(operation: str, x: Tensor) -> str:
+    """The backend for the input `x`: the forced one, or the fastest that takes its device and dtype."""
+    forced = _forced.get()
+    if forced is None:
+        return _fastest(x)
+    if forced == "compiled":
+        raise RuntimeError("no compiled kernels")
+    if forced == "triton":
+        if x.device.type != "cuda" or x.dtype != torch.float32:
+            raise ValueError(f"backend 'triton' of {operation} takes float32 on cuda, got {x.dtype} on {x.device}")
+        if not has_triton():
+            raise RuntimeError("backend 'triton' was forced, but the package triton is not installed")
+    return forced
+
+
+def has_triton() -> bool:
+    """Whether the triton package can be imported; it is not imported here."""
+    return importlib.util.find_spec("triton") is not None
+
+
+def _fastest(x: Tensor) -> str:
+    if x.dtype != torch.float32 or x.numel() == 0:
+        return "loop"
+    if x.device.type == "cpu":
+        return "loop"
+    return "loop"
