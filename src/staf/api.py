@@ -1,0 +1,264 @@
+"""The surface: `fit` a signal, look at the `Fit`, save it, and `load` it as a `FittedField`."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from . import __version__
+from .fitting import Checkpoint, FileError, History, Recipe, file, loop
+from .fitting.plans import Budget, Plan
+from .fitting.plans import plan as make_plan
+from .fitting.task import Task
+from .signals import SignalError
+from .tasks import Reconstruction
+
+
+class FittedField:
+    """A trained network together with what its coordinates and values mean.
+
+    Calling it maps coordinates (n, d) in [-1, 1] to values (n, c) in the signal's own units. `module` is the network,
+    whose outputs are scaled to the signal's range; `metadata` is what the file says of it.
+    """
+
+    def __init__(self, module: nn.Module, metadata: dict[str, Any]) -> None:
+        self.module = module
+        self.metadata = metadata
+        self._signal: Any = None
+
+    def __repr__(self) -> str:
+        count = sum(p.numel() for p in self.module.parameters())
+        name = (getattr(self.module, "architecture", None) or {}).get("name", type(self.module).__name__)
+        return f"FittedField({name}, {count:,} parameters, {self.metadata.get('signal', {}).get('kind', 'values')})"
+
+    @property
+    def convention(self) -> str:
+        """Where samples sit on a grid: `centres` or `ends`."""
+        return str(self.metadata.get("convention", "centres"))
+
+    @property
+    def signal(self) -> Any:
+        """An empty signal of the kind that was fitted: its shape, depth and range, without the data."""
+        if self._signal is None:
+            from .signals import from_metadata
+
+            if "signal" not in self.metadata:
+                raise SignalError("this field was fitted to a task of your own, so it has no signal to render")
+            self._signal = from_metadata(self.metadata["signal"])
+        return self._signal
+
+    def __call__(self, coordinates: Tensor) -> Tensor:
+        """Values (n, c) at coordinates (n, d), differentiable."""
+        low, high = self._range()
+        parameter = next(self.module.parameters())
+        values = self.module(coordinates.to(parameter.device, parameter.real.dtype))
+        return low + (high - low) * values
+
+    def predict(self, coordinates: Tensor, chunk: int = 2**16) -> Tensor:
+        """The same without gradients, `chunk` points at a time."""
+        return loop.predictor(self, chunk)(coordinates)  # type: ignore[arg-type]
+
+    def gradient(self, coordinates: Tensor) -> Tensor:
+        """d value / d coordinate, exact, of shape (n, c, d), in the signal's values per unit of [-1, 1]."""
+        coordinates = coordinates.detach().requires_grad_()
+        values = self(coordinates)
+        columns = [
+            torch.autograd.grad(values[:, channel].sum(), coordinates, retain_graph=True)[0]
+            for channel in range(values.shape[1])
+        ]
+        return torch.stack(columns, dim=1)
+
+    def render(self, **how: Any) -> Any:
+        """A signal of the kind that was fitted, at any scale, size or crop; see the signal's own `render`."""
+        return self.signal.render(self.predict, convention=self.convention, **how)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write one safetensors file that `staf.load` opens without the data."""
+        file.save_field(path, self.module, self.metadata)
+        return Path(path)
+
+    def to(self, device: torch.device | str) -> FittedField:
+        self.module.to(device)
+        return self
+
+    def _range(self) -> tuple[float, float]:
+        if "signal" not in self.metadata:
+            return 0.0, 1.0
+        low, high = self.signal.value_range
+        return float(low), float(high)
+
+
+class Fit:
+    """The outcome of `staf.fit`: the field, its measures, the history, and the signal beside its reconstruction."""
+
+    def __init__(self, result: loop.Result, task: Task, plan: Plan, device: str) -> None:
+        self.result = result
+        self.task = task
+        self.plan = plan
+        self.device = device
+        self.signal = getattr(task, "signal", None)
+        self.notes = [*getattr(self.signal, "notes", []), *result.notes]
+        metadata = {
+            **task.metadata(),
+            "seed": result.seed,
+            "recipe": result.recipe.to_plain(),
+            "steps": result.steps,
+            "stopped": result.stopped,
+            "metrics": result.metrics,
+            "seconds": round(result.seconds, 3),
+            "device": device,
+            "versions": {"staf": __version__, "torch": torch.__version__, "python": platform.python_version()},
+        }
+        self.field = FittedField(result.field, metadata)
+        self._reconstruction: Any = None
+
+    def __repr__(self) -> str:
+        measures = ", ".join(f"{name} {value:.4g}" for name, value in self.metrics.items())
+        return f"Fit({self.field!r}, {measures}, {self.result.steps} steps in {self.result.seconds:.1f}s)"
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Measures of the final weights: one fresh pass over all points, clamped, peak 1."""
+        return self.result.metrics
+
+    @property
+    def history(self) -> History:
+        return self.result.history
+
+    @property
+    def recipe(self) -> Recipe:
+        return self.result.recipe
+
+    @property
+    def module(self) -> nn.Module:
+        return self.result.field
+
+    @property
+    def stopped(self) -> str:
+        """Why training ended."""
+        return self.result.stopped
+
+    @property
+    def reconstruction(self) -> Any:
+        """The fitted signal at its own resolution."""
+        if self._reconstruction is None:
+            self._reconstruction = self.field.render()
+        return self._reconstruction
+
+    def render(self, **how: Any) -> Any:
+        """The fitted signal at another scale, size or crop."""
+        return self.field.render(**how)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        return self.field.save(path)
+
+
+def fit(
+    source: Any,
+    field: nn.Module | None = None,
+    recipe: Recipe | None = None,
+    *,
+    plan: Plan | None = None,
+    steps: int | None = None,
+    seconds: float | None = None,
+    target_db: float | None = None,
+    seed: int = 0,
+    device: torch.device | str | None = None,
+    progress: bool | None = None,
+    callbacks: Sequence[loop.Callback] = (),
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: str | os.PathLike[str] | None = None,
+) -> Fit:
+    """Fit a field to a signal.
+
+    `source` is a path, an array, a tensor, a PIL image, a signal from `staf.open`, or a task. Without `field` and
+    `recipe` the best plan for the signal and the budget is used. The budget is `steps`, `seconds` or `target_db`,
+    whichever is reached first. The same `seed` on the same CPU gives the same bits. `resume` goes on from a checkpoint
+    that an interrupted fit has written.
+
+    >>> import numpy as np, staf
+    >>> picture = np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)
+    >>> fit = staf.fit(picture, field=staf.siren(2, 1, width=16, depth=2), steps=200, progress=False)
+    >>> fit.metrics["psnr"] > 20
+    True
+    """
+    chosen_device = _device(device)
+    saved = Checkpoint.load(resume) if resume is not None else None
+    if saved is not None:
+        seed = saved.seed
+        if recipe is not None and recipe != saved.recipe:
+            raise FileError(f"{resume} was made by another recipe: leave recipe out to go on with its own")
+        if plan is None:
+            recipe = saved.recipe
+    signal = source if isinstance(source, Task) else _signal(source)
+    if plan is None:
+        plan = make_plan(signal, Budget(steps, seconds, target_db), device=chosen_device.type)
+    recipe = saved.recipe if saved is not None else _with_budget(recipe or plan.recipe, steps, seconds, target_db)
+    task: Any = source if isinstance(source, Task) else Reconstruction(signal, recipe.convention)
+    if field is None:
+        field = plan.field(seed)
+    _check_features(field, task)
+    field.to(chosen_device)
+    result = loop.run(
+        task.to(chosen_device),
+        field,
+        recipe,
+        seed=seed,
+        progress=progress,
+        callbacks=callbacks,
+        checkpoint=Path(checkpoint) if checkpoint is not None else (Path(resume) if resume is not None else None),
+        resume=saved,
+    )
+    return Fit(result, task, plan, str(chosen_device))
+
+
+def load(path: str | os.PathLike[str], module: nn.Module | None = None) -> FittedField:
+    """Open a fitted field from its file alone; `module` is needed only for networks that are not the library's."""
+    loaded, metadata = file.load_field(path, module)
+    return FittedField(loaded.eval(), metadata)
+
+
+def _signal(source: Any) -> Any:
+    from .signals import open as open_signal
+
+    if hasattr(source, "values") and hasattr(source, "coordinates") and hasattr(source, "metadata"):
+        return source
+    return open_signal(source)
+
+
+def _device(device: torch.device | str | None) -> torch.device:
+    if device is None:
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    chosen = torch.device(device)
+    if chosen.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"device {str(device)!r} was asked for, but no CUDA device is here; leave it out for the CPU")
+    return chosen
+
+
+def _with_budget(recipe: Recipe, steps: int | None, seconds: float | None, target_db: float | None) -> Recipe:
+    changes: dict[str, Any] = {}
+    if steps is not None:
+        changes["steps"] = steps
+    if seconds is not None:
+        changes["seconds"] = seconds
+    if target_db is not None:
+        changes["target_db"] = target_db
+    return recipe.replace(**changes) if changes else recipe
+
+
+def _check_features(field: nn.Module, task: Task) -> None:
+    architecture = getattr(field, "architecture", None)
+    if architecture is None:
+        return
+    arguments = architecture["arguments"]
+    expected, got = (task.in_features, task.out_features), (arguments["in_features"], arguments["out_features"])
+    if expected != got:
+        raise ValueError(
+            f"the field maps {got[0]} coordinates to {got[1]} values, and the signal needs {expected[0]} to {expected[1]}"
+        )

@@ -1,0 +1,53 @@
+"""Ctrl-C and SIGTERM during a fit: finish the step, write a checkpoint, say how to go on."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+
+class Interrupted(KeyboardInterrupt):
+    """A fit was stopped by a signal; `checkpoint` is the file to resume from."""
+
+    def __init__(self, message: str, checkpoint: Path | None, signal_number: int, step: int) -> None:
+        super().__init__(message)
+        self.checkpoint = checkpoint
+        self.signal_number = signal_number
+        self.step = step
+
+
+class Interruption:
+    """Remembers the first signal; a second one is not held back."""
+
+    def __init__(self) -> None:
+        self.signal_number: int | None = None
+
+    def __bool__(self) -> bool:
+        return self.signal_number is not None
+
+
+@contextlib.contextmanager
+def watch() -> Iterator[Interruption]:
+    """Catch SIGINT and SIGTERM while the block runs (main thread only), and restore the old handlers after it."""
+    interruption = Interruption()
+    if threading.current_thread() is not threading.main_thread():
+        yield interruption
+        return
+    previous = {}
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        if interruption:
+            raise KeyboardInterrupt
+        interruption.signal_number = number
+
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            previous[number] = signal.signal(number, handler)
+        yield interruption
+    finally:
+        for number, old in previous.items():
+            signal.signal(number, old)

@@ -1,0 +1,249 @@
+"""The one loop."""
+
+from __future__ import annotations
+
+import copy
+import math
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from . import interrupt
+from .batches import Batches
+from .checkpoint import Checkpoint, fingerprint
+from .history import History, decibels
+from .optimiser import Optimiser
+from .progress import Progress, choose_mode
+from .recipe import Recipe
+from .stepper import Stepper
+from .task import Predict, Task
+
+CHECKPOINT_SECONDS = 60.0
+CHUNK = {"cpu": 2**14, "cuda": 2**20}
+
+
+@dataclass
+class State:
+    """What a callback sees after a step; `stop(reason)` ends the fit there, with those weights."""
+
+    step: int
+    steps: int | None
+    loss: float
+    psnr: float
+    seconds: float
+    field: nn.Module
+    history: History
+    stopped: str | None = None
+
+    def stop(self, reason: str) -> None:
+        self.stopped = reason
+
+
+Callback = Callable[[State], None]
+
+
+@dataclass
+class Result:
+    """A trained field and how it came about."""
+
+    field: nn.Module
+    metrics: dict[str, float]
+    history: History
+    recipe: Recipe
+    seed: int
+    seconds: float
+    steps: int
+    stopped: str
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Keeper:
+    """Keeps the last good weights, and decides when a fit has diverged.
+
+    Diverged means: the loss is not finite, or over ten times its first value, or it stayed a hundred times above its
+    best for `patience` steps (short spikes recover, and are left alone). The weights after a step are judged by the
+    next loss, so a copy is a candidate until then.
+    """
+
+    patience: int
+    first: float = math.nan
+    best: float = math.inf
+    best_step: int = 0
+    weights: dict[str, Tensor] = field(default_factory=dict)
+    candidate: dict[str, Tensor] = field(default_factory=dict)
+
+    def start(self, module: nn.Module) -> None:
+        self.candidate = copy.deepcopy(module.state_dict())
+        if not self.weights:
+            self.weights = self.candidate
+
+    def look(self, step: int, losses: list[float], module: nn.Module) -> str | None:
+        """Judge the losses of `step` and those after it; return what is wrong, or None."""
+        if losses[0] <= self.best:
+            self.best, self.best_step, self.weights = losses[0], step, self.candidate
+        if math.isnan(self.first):
+            self.first = losses[0]
+        for loss in losses:
+            if not math.isfinite(loss):
+                return f"the loss became {loss}"
+            if loss > 10 * self.first:
+                return f"the loss rose from {self.first:.3g} to {loss:.3g}"
+        last = step + len(losses) - 1
+        if min(losses) > 100 * self.best and last - self.best_step > self.patience:
+            return f"the loss stayed near {losses[-1]:.3g} after {self.best:.3g} at step {self.best_step}"
+        self.candidate = copy.deepcopy(module.state_dict())
+        return None
+
+
+def predictor(module: nn.Module, chunk: int) -> Predict:
+    """Evaluate a field without gradients, `chunk` points at a time, so that memory stays bounded."""
+
+    def predict(coordinates: Tensor) -> Tensor:
+        with torch.no_grad():
+            parts = [module(coordinates[i : i + chunk]) for i in range(0, len(coordinates), chunk)]
+            return torch.cat(parts) if len(parts) != 1 else parts[0]
+
+    return predict
+
+
+def run(
+    task: Task,
+    module: nn.Module,
+    recipe: Recipe,
+    *,
+    seed: int = 0,
+    progress: bool | None = None,
+    callbacks: Sequence[Callback] = (),
+    checkpoint: str | Path | None = None,
+    resume: Checkpoint | None = None,
+    chunk: int | None = None,
+    title: str = "fit",
+) -> Result:
+    """Train `module` on `task` by `recipe`; the module is changed in place.
+
+    Batch order comes from `seed`. SIGINT or SIGTERM ends the step under way, writes a checkpoint (to `checkpoint`, or
+    into the current folder) and raises `Interrupted`. With `checkpoint` given, it is also written every minute.
+    """
+    device = next(module.parameters()).device
+    bind = getattr(module, "bind", None)
+    if bind is not None:
+        bind(task)
+    total = recipe.total_steps(task.points)
+    optimiser = Optimiser(module, recipe)
+    batches = Batches(
+        task.points, recipe.batch_size(task.points), torch.Generator().manual_seed(seed), device=device
+    )
+    history, step, elapsed_before = History(), 0, 0.0
+    keeper = Keeper(patience=max(50, (total or 1000) // 10))
+    mark = fingerprint(task)
+    chunk = chunk or CHUNK.get(device.type, CHUNK["cuda"])
+    if resume is not None:
+        resume.restore(module, optimiser, batches, mark)
+        history, step, elapsed_before, chunk = resume.history, resume.step, resume.elapsed, resume.chunk
+        keeper.first = history.loss[0] if history.loss else math.nan
+        keeper.best, keeper.best_step, keeper.weights = resume.best_loss, resume.best_step, resume.best
+    keeper.start(module)
+    stepper = Stepper(task, module, optimiser, batches, group=1 if device.type == "cpu" else 25, chunk=chunk)
+    notes: list[str] = [] if resume is None else list(resume.notes)
+    started = time.monotonic()
+    last_saved = started
+    confirm_after = 0.0
+    stopped: str | None = None
+
+    def elapsed() -> float:
+        return elapsed_before + time.monotonic() - started
+
+    def fraction(at: int) -> float:
+        by_steps = at / total if total else 0.0
+        return min(1.0, max(by_steps, elapsed() / recipe.seconds if recipe.seconds else 0.0))
+
+    def save(path: Path) -> None:
+        generator, position = batches.state()
+        Checkpoint(
+            step=step,
+            seed=seed,
+            elapsed=elapsed(),
+            recipe=recipe,
+            fingerprint=mark,
+            architecture=getattr(module, "architecture", None),
+            history=history,
+            field=module.state_dict(),
+            best=keeper.weights,
+            best_loss=keeper.best,
+            best_step=keeper.best_step,
+            optimiser=optimiser.tensors(),
+            generator=generator,
+            position=position,
+            chunk=stepper.chunk,
+            notes=notes + stepper.notes,
+        ).save(path)
+
+    with Progress(total, recipe.seconds, choose_mode(progress), title) as bar, interrupt.watch() as interruption:
+        while stopped is None:
+            if total is not None and step >= total:
+                stopped = "finished"
+                break
+            if recipe.seconds is not None and elapsed() >= recipe.seconds:
+                stopped = "the time is up"
+                break
+            count = stepper.group if total is None else min(stepper.group, total - step)
+            multipliers = [recipe.schedule(fraction(step + i)) for i in range(count)]
+            frozen = recipe.freeze_activations_from
+            rates = [
+                optimiser.rates(multiplier, frozen is not None and step + i >= frozen)
+                for i, multiplier in enumerate(multipliers)
+            ]
+            said = len(stepper.notes)
+            losses = stepper.advance(rates)
+            for sentence in stepper.notes[said:]:
+                bar.say(sentence)
+            now = elapsed()
+            for i, (loss, multiplier) in enumerate(zip(losses, multipliers, strict=True)):
+                history.append(step + i, loss, multiplier, now)
+            trouble = keeper.look(step, losses, module)
+            step += count
+            loss = losses[-1]
+            if trouble is not None:
+                module.load_state_dict(keeper.weights)
+                stopped = f"diverged at step {step - 1}: {trouble}; the weights of step {keeper.best_step} are kept"
+                notes.append(stopped)
+                bar.say(stopped)
+                break
+            state = State(step, total, loss, decibels(loss), now, module, history)
+            bar.update(step, loss, state.psnr, now - elapsed_before or now, fraction(step))
+            for callback in callbacks:
+                callback(state)
+            stopped = state.stopped
+            if stopped is None and recipe.target_db is not None and state.psnr >= recipe.target_db > 0:
+                if now >= confirm_after:
+                    measured = task.evaluate(predictor(module, stepper.chunk))["psnr"]
+                    confirm_after = elapsed() + 5 * (elapsed() - now)
+                    if measured >= recipe.target_db:
+                        stopped = f"reached {measured:.2f} dB"
+            if interruption:
+                path = Path(checkpoint) if checkpoint else Path(f"staf-interrupted-{mark[:8]}.safetensors")
+                save(path)
+                raise _interrupted(interruption, path, step, total)
+            if checkpoint is not None and time.monotonic() - last_saved > CHECKPOINT_SECONDS:
+                save(Path(checkpoint))
+                last_saved = time.monotonic()
+
+    seconds = elapsed()
+    metrics = task.evaluate(predictor(module, stepper.chunk))
+    return Result(module, metrics, history, recipe, seed, seconds, step, stopped, notes + stepper.notes)
+
+
+def _interrupted(
+    interruption: interrupt.Interruption, path: Path, step: int, total: int | None
+) -> interrupt.Interrupted:
+    assert interruption.signal_number is not None
+    name = "Ctrl-C" if interruption.signal_number == signal.SIGINT else "SIGTERM"
+    of = f" of {total}" if total else ""
+    message = f"stopped by {name} after step {step}{of}; saved {path}, and the same call with resume={str(path)!r} goes on"
+    return interrupt.Interrupted(message, path, interruption.signal_number, step)

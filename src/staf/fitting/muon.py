@@ -1,0 +1,79 @@
+"""Muon: momentum whose update is orthogonalised by a Newton-Schulz iteration, for batches of matrices.
+
+torch's own Muon has no capturable form, takes single 2-D matrices only and decays weights by default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)
+
+
+def orthogonalise(update: Tensor, iterations: int = 5) -> Tensor:
+    """Move the singular values of each matrix in (..., m, n) towards one, in the input's own precision.
+
+    X <- a X + (b A + c A A) X with A = X X^T, started at X = U / (|U|_F + 1e-7).
+
+    >>> singular = torch.linalg.svdvals(orthogonalise(torch.eye(4, dtype=torch.float64) * 7))
+    >>> bool((singular > 0.6).all() and (singular < 1.3).all())
+    True
+    """
+    a, b, c = COEFFICIENTS
+    tall = update.shape[-2] > update.shape[-1]
+    x = update.mT if tall else update
+    x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
+    for _ in range(iterations):
+        gram = x @ x.mT
+        x = a * x + (b * gram + c * gram @ gram) @ x
+    return x.mT if tall else x
+
+
+class Muon(torch.optim.Optimizer):
+    """W <- W - lr 0.2 sqrt(max(m, n)) orthogonalise(g + mu b), b <- mu b + g; no weight decay.
+
+    Parameters are real, of shape (..., m, n); leading axes are independent matrices. `lr` may be a device tensor, so
+    that a captured graph reads the rate of each step. Matrices of one shape are iterated together.
+
+    >>> weight = torch.nn.Parameter(torch.eye(3))
+    >>> weight.grad = torch.ones(3, 3)
+    >>> Muon([weight], lr=0.1).step()
+    >>> bool((weight != torch.eye(3)).all())
+    True
+    """
+
+    def __init__(self, params: Iterable[Tensor], lr: float | Tensor = 3e-3, momentum: float = 0.95) -> None:
+        super().__init__(params, {"lr": lr, "momentum": momentum})
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.ndim < 2 or parameter.is_complex():
+                    raise ValueError(
+                        f"Muon takes real matrices, got shape {tuple(parameter.shape)} of {parameter.dtype}; "
+                        "give vectors and complex weights to Adam"
+                    )
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        for group in self.param_groups:
+            momentum = group["momentum"]
+            by_shape: dict[torch.Size, list[Tensor]] = {}
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    by_shape.setdefault(parameter.shape, []).append(parameter)
+            for shape, parameters in by_shape.items():
+                updates = []
+                for parameter in parameters:
+                    state = self.state[parameter]
+                    if "momentum_buffer" not in state:
+                        state["momentum_buffer"] = torch.zeros_like(parameter)
+                    buffer = state["momentum_buffer"]
+                    buffer.mul_(momentum).add_(parameter.grad)
+                    updates.append(torch.add(parameter.grad, buffer, alpha=momentum))
+                scale = 0.2 * max(shape[-2:]) ** 0.5
+                directions = orthogonalise(torch.stack(updates))
+                for parameter, direction in zip(parameters, directions, strict=True):
+                    parameter.sub_(direction * (group["lr"] * scale))

@@ -1,0 +1,181 @@
+"""Plans: what to train and how, for a signal and a budget, with the reasons in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import torch
+from torch import nn
+
+from ..nn import models
+from . import recipes
+from .recipe import Recipe
+
+
+class SignalLike(Protocol):
+    """What a plan looks at: a signal or a task."""
+
+    in_features: int
+    out_features: int
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What the user is willing to spend; the first limit reached ends the fit."""
+
+    steps: int | None = None
+    seconds: float | None = None
+    target_db: float | None = None
+
+
+FieldFactory = Callable[[torch.Generator], nn.Module]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A field to build from a generator, the recipe to train it by, and why.
+
+    >>> from types import SimpleNamespace
+    >>> signal = SimpleNamespace(in_features=2, out_features=3, points=65536)
+    >>> chosen = plan(signal, Budget(steps=200))
+    >>> chosen.recipe.steps, chosen.recipe.optimiser
+    (200, 'muon')
+    """
+
+    field_factory: FieldFactory
+    recipe: Recipe
+    reasons: list[str] = field(default_factory=list)
+    name: str = "default"
+
+    def field(self, seed: int = 0) -> nn.Module:
+        """Build the field; the same seed gives the same weights."""
+        return self.field_factory(torch.Generator().manual_seed(seed))
+
+
+def points_of(signal: Any) -> int:
+    """How many samples a signal or task has."""
+    points = getattr(signal, "points", None)
+    if points is None:
+        points = 1
+        for size in signal.shape:
+            points *= size
+    return int(points)
+
+
+def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu", model: str = "staf") -> Plan:
+    """The default plan: the model `model` with our recipe, sized to the budget.
+
+    On a GPU every step sees the whole signal. On a CPU a step sees at most 8,192 points, because many cheap steps gain
+    more per second than a few expensive ones.
+    """
+    budget = budget or Budget()
+    if model not in models.MODELS:
+        raise ValueError(models.unknown("model", model, models.MODELS))
+    points = points_of(signal)
+    on_cpu = device == "cpu"
+    batch = 8192 if on_cpu and points > 8192 else None
+    steps = budget.steps
+    if steps is None and budget.seconds is None:
+        steps = 1000 if not on_cpu else 600
+    recipe = recipes.default(steps=steps or 1, batch=batch).replace(
+        steps=steps, seconds=budget.seconds, target_db=budget.target_db
+    )
+    reasons = [
+        f"model {model}: {signal.in_features} coordinates to {signal.out_features} values, 4 activated layers of 256",
+        "Muon on the hidden matrices, Adam on the rest: worth more than any choice of activation (docs/recipes.md)",
+        "C, Omega and Phi learn three times faster than the other weights",
+    ]
+    if batch is None:
+        reasons.append(f"every step sees all {points:,} points")
+    else:
+        reasons.append(f"steps of {batch:,} of the {points:,} points: on a CPU many cheap steps gain more per second")
+    if model == "staf":
+        reasons.append("the activation starts at SIREN's sine, with four weaker terms spread evenly below omega0")
+    if budget.steps is None and budget.seconds is None:
+        reasons.append(f"no budget was given: {steps} steps, the default on this device")
+    if recipe.seconds is not None:
+        reasons.append(f"the schedule runs over {recipe.seconds:g} seconds")
+    if recipe.target_db is not None:
+        reasons.append(f"the fit ends early at {recipe.target_db:g} dB, confirmed over all points")
+
+    def factory(generator: torch.Generator) -> nn.Module:
+        return models.MODELS[model](signal.in_features, signal.out_features, generator=generator)
+
+    return Plan(factory, recipe, reasons)
+
+
+def paper_staf_image(signal: SignalLike) -> Plan:
+    """The image network and recipe as the paper states them: Theorem 3.1's law, torch's weights, omega0 30."""
+    return _paper(signal, recipes.paper_image(), "paper_staf_image", omega0=30.0, hidden_omega0=30.0, law="theorem")
+
+
+def released_staf_image(signal: SignalLike) -> Plan:
+    """The image network as the authors' code builds it: Laplace scale 1/(2 tau), skips, omega0 60 then 30."""
+    return _paper(
+        signal,
+        recipes.paper_image(),
+        "released_staf_image",
+        omega0=60.0,
+        hidden_omega0=30.0,
+        law="released",
+        skip=True,
+    )
+
+
+def paper_staf_audio(signal: SignalLike) -> Plan:
+    """The paper's audio network: omega0 3000 in the first layer, 30 in the others."""
+    return _paper(signal, recipes.paper_audio(), "paper_staf_audio", omega0=3000.0, hidden_omega0=30.0, law="theorem")
+
+
+def released_staf_audio(signal: SignalLike) -> Plan:
+    """The audio network with the released code's amplitude law."""
+    return _paper(
+        signal, recipes.paper_audio(), "released_staf_audio", omega0=3000.0, hidden_omega0=30.0, law="released"
+    )
+
+
+def paper_staf_shape(signal: SignalLike) -> Plan:
+    """The paper's occupancy network: omega0 30 throughout."""
+    return _paper(signal, recipes.paper_shape(), "paper_staf_shape", omega0=30.0, hidden_omega0=30.0, law="theorem")
+
+
+def paper_staf_super_resolution(signal: SignalLike) -> Plan:
+    """The paper's super-resolution network: omega0 30 throughout."""
+    return _paper(
+        signal,
+        recipes.paper_super_resolution(),
+        "paper_staf_super_resolution",
+        omega0=30.0,
+        hidden_omega0=30.0,
+        law="theorem",
+    )
+
+
+def paper_staf_denoising(signal: SignalLike) -> Plan:
+    """The paper's denoising network: two terms, omega0 5."""
+    return _paper(
+        signal,
+        recipes.paper_denoising(),
+        "paper_staf_denoising",
+        terms=2,
+        omega0=5.0,
+        hidden_omega0=5.0,
+        law="theorem",
+    )
+
+
+def _paper(signal: SignalLike, recipe: Recipe, name: str, **arguments: Any) -> Plan:
+    arguments.setdefault("terms", 5)
+    reasons = [
+        f"{name}: the published constants, kept as they are",
+        ", ".join(f"{key}={value}" for key, value in arguments.items()),
+    ]
+
+    def factory(generator: torch.Generator) -> nn.Module:
+        return models.staf(
+            signal.in_features, signal.out_features, weights="default", generator=generator, **arguments
+        )
+
+    return Plan(factory, recipe, reasons, name)

@@ -1,0 +1,93 @@
+"""Progress for people: a live bar in terminals and notebooks, a line now and then in logs, nothing when asked."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from types import TracebackType
+from typing import Any, Self
+
+
+def duration(seconds: float) -> str:
+    """A time span in words short enough for a bar.
+
+    >>> duration(7.2), duration(83), duration(4000)
+    ('7s', '1m23s', '1h06m')
+    """
+    if not math.isfinite(seconds):
+        return "?"
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+
+
+class Progress:
+    """Shows step, loss, dB and time left. `mode` is "bar", "lines" or "none"."""
+
+    def __init__(self, total: int | None, seconds: float | None, mode: str, title: str = "fit") -> None:
+        self.total, self.seconds, self.mode, self.title = total, seconds, mode, title
+        self._bar: Any = None
+        self._next_line = 0.0
+
+    def __enter__(self) -> Self:
+        if self.mode == "bar":
+            from rich.console import Console
+            from rich.progress import BarColumn, TextColumn
+            from rich.progress import Progress as RichProgress
+
+            self._bar = RichProgress(
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=24),
+                TextColumn("{task.fields[text]}"),
+                console=Console(stderr=True),
+                refresh_per_second=8,
+            )
+            self._bar.start()
+            self._task = self._bar.add_task(self.title, total=1.0, text="starting")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def update(self, step: int, loss: float, psnr: float, elapsed: float, fraction: float) -> None:
+        if self.mode == "none":
+            return
+        left = elapsed * (1 - fraction) / fraction if fraction > 0 else math.inf
+        of = f"/{self.total}" if self.total else ""
+        text = f"step {step}{of}  loss {loss:.3g}  {psnr:.2f} dB  {duration(left)} left"
+        if self._bar is not None:
+            self._bar.update(self._task, completed=fraction, text=text)
+        elif time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + 10
+            sys.stderr.write(f"{self.title}: {text}\n")
+            sys.stderr.flush()
+
+    def say(self, sentence: str) -> None:
+        """A sentence the user should read even if the bar moves on."""
+        if self.mode == "none":
+            return
+        if self._bar is not None:
+            self._bar.console.print(sentence, markup=False, highlight=False)
+        else:
+            sys.stderr.write(sentence + "\n")
+
+
+def choose_mode(progress: bool | None) -> str:
+    """True or False as asked; by default a bar where someone can see it, lines elsewhere."""
+    if progress is False:
+        return "none"
+    in_notebook = "ipykernel" in sys.modules
+    if not (sys.stderr.isatty() or in_notebook):
+        return "lines"
+    try:
+        import rich  # noqa: F401
+    except ImportError:
+        return "lines"
+    return "bar"

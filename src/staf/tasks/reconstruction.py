@@ -1,0 +1,104 @@
+"""Reconstruction: fit a signal's own samples by least squares."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, Self
+
+import torch
+from torch import Tensor, nn
+
+from ..fitting.task import Batch, Predict
+from ..metrics import psnr
+from ..signals.grid import Convention, coordinates
+
+# Coordinates of signals up to this many points are made once; larger ones are made batch by batch.
+CACHED_POINTS = 2**22
+
+
+class GridSignal(Protocol):
+    """A signal sampled on a regular grid."""
+
+    kind: str
+    in_features: int
+    out_features: int
+    value_range: tuple[float, float]
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def values(self) -> Tensor: ...
+
+    def metadata(self) -> dict[str, Any]: ...
+
+
+class Reconstruction:
+    """Minimise the mean squared error at every sample of a signal.
+
+    Values are fitted as (v - low) / (high - low) with the signal's own `value_range`, so that images train in [0, 1]
+    and the peak is 1. The loss of a batch is sum_i w_i |f(x_i) - y_i|^2 / c, with weights that add up to one.
+
+    >>> import numpy as np
+    >>> from staf.signals import Image
+    >>> task = Reconstruction(Image(np.zeros((2, 3), dtype=np.uint8)))
+    >>> task.points, task.batch(None).target.shape
+    (6, torch.Size([6, 1]))
+    """
+
+    def __init__(self, signal: GridSignal, convention: Convention = "centres") -> None:
+        self.signal = signal
+        self.convention: Convention = convention
+        self.in_features = signal.in_features
+        self.out_features = signal.out_features
+        low, high = signal.value_range
+        self.target = (signal.values() - low) / (high - low)
+        self.coordinates = coordinates(signal.shape, convention) if self.points <= CACHED_POINTS else None
+
+    @property
+    def points(self) -> int:
+        return len(self.target)
+
+    @property
+    def observation(self) -> Tensor:
+        return self.target.T.reshape(self.out_features, *self.signal.shape)
+
+    def batch(self, index: Tensor | None, weight: Tensor | None = None) -> Batch:
+        if index is None:
+            index_points, target = self.coordinates, self.target
+            if index_points is None:
+                index_points = coordinates(self.signal.shape, self.convention, device=self.target.device)
+        else:
+            target = self.target[index]
+            if self.coordinates is not None:
+                index_points = self.coordinates[index]
+            else:
+                index_points = coordinates(self.signal.shape, self.convention, index)
+        if weight is None:
+            weight = torch.full((len(target),), 1.0 / len(target), device=target.device)
+        return Batch(index_points, target, weight)
+
+    def loss(self, field: nn.Module, batch: Batch) -> Tensor:
+        error = (field(batch.coordinates) - batch.target).square().mean(-1)
+        return torch.dot(error, batch.weight.to(error.dtype))
+
+    def evaluate(self, predict: Predict) -> dict[str, float]:
+        """PSNR of one fresh pass over all points, clamped, peak 1; images add SSIM."""
+        prediction = self.predict(predict)
+        measures = {"psnr": float(psnr(prediction, self.target.float(), data_range=1.0))}
+        return measures
+
+    def predict(self, predict: Predict) -> Tensor:
+        """Every point's value (n, c), clamped to [0, 1], without holding all coordinates at once."""
+        parts = []
+        for start in range(0, self.points, 2**20):
+            index = torch.arange(start, min(start + 2**20, self.points), device=self.target.device)
+            parts.append(predict(self.batch(index).coordinates).clamp(0, 1).float())
+        return torch.cat(parts)
+
+    def metadata(self) -> dict[str, Any]:
+        return {"task": "reconstruction", "convention": self.convention, "signal": self.signal.metadata()}
+
+    def to(self, device: torch.device | str) -> Self:
+        self.target = self.target.to(device)
+        if self.coordinates is not None:
+            self.coordinates = self.coordinates.to(device)
+        return self
