@@ -1,0 +1,115 @@
+"""The multilayer perceptron that most networks here are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from staf._typing import Float
+from staf.nn._arguments import Depth, Size, check
+from staf.nn.init import TorchWeights, WeightLaw
+from staf.nn.linear import CoordinateLinear, Linear
+
+
+class Encoding(Protocol):
+    """A module from coordinates to `out_features` features."""
+
+    out_features: int
+
+    def __call__(self, coordinates: Tensor) -> Tensor: ...
+
+
+class CoordinateMLP(nn.Module):
+    """Coordinates (n, d) to values (n, c): `depth` activated layers of `width`, then a linear output.
+
+    With `skip`, hidden layers compute z = rho(a) + a (every activated layer but the first).
+    The first layer, on coordinates, is computed in the weights' own precision even under autocast or tf32.
+
+    Args:
+        activation: makes the activation of one layer; called once a layer, so that nothing is shared by accident.
+            One that returns the same module each time shares it between the layers on purpose.
+        first_activation: makes the first layer's activation, where it differs.
+        encoding: a module with `out_features`, applied to the coordinates first.
+        weights: a weight law of `staf.nn.init`; torch's default otherwise.
+
+    >>> from staf.nn import CoordinateMLP, SineSeries
+    >>> field = CoordinateMLP(2, 3, width=32, depth=3, activation=SineSeries)
+    >>> field(torch.zeros(10, 2)).shape
+    torch.Size([10, 3])
+    """
+
+    architecture: dict[str, Any]
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        width: int = 256,
+        depth: int = 4,
+        activation: Callable[[], nn.Module],
+        first_activation: Callable[[], nn.Module] | None = None,
+        encoding: nn.Module | None = None,
+        skip: bool = False,
+        weights: WeightLaw | None = None,
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.in_features: int = check("in_features", in_features, Size)
+        self.out_features: int = check("out_features", out_features, Size)
+        width, depth = check("width", width, Size), check("depth", depth, Depth)
+        self.skip = skip
+        self.encoding = encoding if encoding is None else encoding.to(device=device, dtype=dtype)
+
+        makers = [first_activation or activation] + [activation] * (depth - 1)
+        chosen = [make().to(device=device, dtype=dtype) for make in makers]
+        # A shared module is held once: state_dict would repeat its tensors otherwise.
+        unique = list(dict.fromkeys(chosen))
+        self.activations = nn.ModuleList(unique)
+        self._order = [unique.index(module) for module in chosen]
+
+        inputs: int = self.in_features if encoding is None else check("encoding.out_features", _width(encoding), Size)
+        first = Linear if encoding is not None else CoordinateLinear
+        layers = [first(inputs, width, device=device, dtype=dtype)]
+        layers += [Linear(width, width, device=device, dtype=dtype) for _ in range(depth - 1)]
+        self.layers = nn.ModuleList(layers)
+        self.output = Linear(width, self.out_features, device=device, dtype=dtype)
+
+        law = weights or TorchWeights()
+        for index, (linear, module) in enumerate(zip(layers, chosen, strict=True)):
+            law(linear, "first" if index == 0 else "hidden", module, generator)
+        law(self.output, "output", chosen[-1], generator)
+
+    def hidden_matrices(self) -> list[Tensor]:
+        """The weights between activated layers: the ones Muon may train."""
+        return [layer.weight for layer in list(self.layers)[1:]]  # type: ignore[misc]
+
+    def activation(self, layer: int) -> nn.Module:
+        """The activation of a layer, counted from 0."""
+        return self.activations[self._order[layer]]
+
+    def forward(self, coordinates: Float[Tensor, "*points d"]) -> Float[Tensor, "*points c"]:
+        """Values at the coordinates."""
+        if coordinates.shape[-1] != self.in_features:
+            raise ValueError(
+                f"coordinates must have last dimension {self.in_features}, got shape {tuple(coordinates.shape)}"
+            )
+        z = coordinates if self.encoding is None else self.encoding(coordinates)
+        for index, layer in enumerate(self.layers):
+            a = layer(z)
+            z = self.activation(index)(a)
+            if self.skip and index > 0:
+                z = z + a
+        return self.output(z)
+
+
+def _width(encoding: nn.Module) -> Any:
+    width = getattr(encoding, "out_features", None)
+    if width is None:
+        raise TypeError(f"encoding must have out_features, got {encoding!r}")
+    return width

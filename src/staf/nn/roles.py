@@ -1,0 +1,35 @@
+"""Which parameter plays which part, so that optimisers and freezing need not know the networks."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from staf.nn.sine_series import PARTS, SineSeries
+
+
+def parameter_roles(module: nn.Module) -> dict[str, str]:
+    """Each parameter's name to its role: `matrix`, `amplitude`, `frequency`, `phase` or `other`.
+
+    `matrix` is a hidden real 2-D weight, which Muon may train. A network that has `hidden_matrices()` says which these
+    are; of the linear layers outside such networks all but the first and the last count. Complex weights are `other`.
+
+    >>> from staf.nn import siren
+    >>> [name for name, role in parameter_roles(siren(2, 3, width=8)).items() if role == "matrix"]
+    ['layers.1.weight', 'layers.2.weight', 'layers.3.weight']
+    """
+    roles: dict[int, str] = {}
+    claimed: set[nn.Module] = set()
+    for part in module.modules():
+        matrices = getattr(part, "hidden_matrices", None)
+        if callable(matrices) and part not in claimed:
+            claimed.update(part.modules())
+            roles.update({id(weight): "matrix" for weight in matrices()})
+    linears = [part for part in module.modules() if isinstance(part, nn.Linear) and part not in claimed]
+    roles.update({id(part.weight): "matrix" for part in linears[1:-1]})
+    for part in module.modules():
+        if isinstance(part, SineSeries):
+            roles.update({id(part._parameters[name]): name for name in PARTS if part._parameters.get(name) is not None})
+    return {
+        name: "other" if parameter.is_complex() else roles.get(id(parameter), "other")
+        for name, parameter in module.named_parameters()
+    }

@@ -1,0 +1,113 @@
+"""WIRE: complex Gabor wavelets with complex weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from staf._typing import Float
+from staf.nn._arguments import Depth, Positive, Size, check
+from staf.nn.init import fill_torch_default
+from staf.nn.linear import CoordinateLinear, Linear
+
+COMPLEX = {torch.float16: torch.complex32, torch.float32: torch.complex64, torch.float64: torch.complex128}
+
+
+def gabor(x: Tensor, omega0: float, sigma0: float, orthogonal: Tensor | None = None) -> Tensor:
+    """exp(i omega0 x - |sigma0 x|^2), times exp(-|sigma0 y|^2) where an orthogonal window y is given.
+
+    The squares are of real and imaginary parts, whose second derivative exists at zero; that of |x| does not.
+
+    >>> gabor(torch.zeros(2), 30.0, 10.0)
+    tensor([1.+0.j, 1.+0.j])
+    """
+    envelope = -(sigma0**2) * (_square(x) if orthogonal is None else _square(x) + _square(orthogonal))
+    if not x.is_complex():
+        return torch.exp(torch.complex(envelope, omega0 * x))
+    return torch.exp(torch.complex(envelope - omega0 * x.imag, omega0 * x.real))
+
+
+def _square(x: Tensor) -> Tensor:
+    return x.real.square() + x.imag.square() if x.is_complex() else x.square()
+
+
+class Wire(nn.Module):
+    """Coordinates (n, d) to the real part of a complex network: `depth` Gabor layers of `width`, then a linear output.
+
+    `planar` is WIRE-2D: each layer has a second linear map whose Gaussian window multiplies the first's.
+    The first layer has real weights; the others complex ones, which `.to(torch.float64)` makes complex128.
+
+    >>> field = Wire(2, 3, width=16, depth=3, omega0=30.0, hidden_omega0=30.0, sigma0=10.0)
+    >>> field(torch.zeros(10, 2)).dtype, field.layers[1].weight.dtype
+    (torch.float32, torch.complex64)
+    """
+
+    architecture: dict[str, Any]
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        width: int,
+        depth: int = 4,
+        omega0: float | int = 30.0,
+        hidden_omega0: float | int = 30.0,
+        sigma0: float | int = 10.0,
+        planar: bool = False,
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.in_features: int = check("in_features", in_features, Size)
+        self.out_features: int = check("out_features", out_features, Size)
+        width, depth = check("width", width, Size), check("depth", depth, Depth)
+        self.omega0: float = check("omega0", omega0, Positive)
+        self.hidden_omega0: float = check("hidden_omega0", hidden_omega0, Positive)
+        self.sigma0: float = check("sigma0", sigma0, Positive)
+        dtype = dtype or torch.get_default_dtype()
+        if dtype not in COMPLEX:
+            raise TypeError(f"dtype must be float16, float32 or float64 (the ones with a complex twin), got {dtype}")
+
+        def stack() -> nn.ModuleList:
+            first: list[nn.Module] = [CoordinateLinear(self.in_features, width, device=device, dtype=dtype)]
+            hidden = [Linear(width, width, device=device, dtype=COMPLEX[dtype]) for _ in range(depth - 1)]
+            return nn.ModuleList([*first, *hidden])
+
+        self.layers = stack()
+        self.orthogonal = stack() if planar else None
+        self.output = Linear(width, self.out_features, device=device, dtype=COMPLEX[dtype])
+        for part in self.modules():
+            if isinstance(part, nn.Linear):
+                fill_torch_default(part, generator)
+
+    def hidden_matrices(self) -> list[Tensor]:
+        """None: the hidden weights are complex."""
+        return []
+
+    def forward(self, coordinates: Float[Tensor, "*points d"]) -> Float[Tensor, "*points c"]:
+        """Values at the coordinates."""
+        z = coordinates
+        for index, layer in enumerate(self.layers):
+            window = None if self.orthogonal is None else self.orthogonal[index](z)
+            z = gabor(layer(z), self.omega0 if index == 0 else self.hidden_omega0, self.sigma0, window)
+        return self.output(z).real
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Wire:
+        """Convert complex tensors by their real view: `.to(torch.float64)` would drop the imaginary parts."""
+
+        def convert(tensor: Tensor) -> Tensor:
+            if not tensor.is_complex():
+                return fn(tensor)
+            applied = fn(torch.view_as_real(tensor))
+            if applied.is_complex():
+                return fn(tensor)
+            if applied.dtype not in COMPLEX:
+                raise TypeError(f"complex weights have no {applied.dtype} form; use float16, float32 or float64")
+            return torch.view_as_complex(applied)
+
+        return super()._apply(convert, recurse)
