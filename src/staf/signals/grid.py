@@ -34,6 +34,41 @@ def axis(size: int, convention: Convention = "centres", *, dtype: torch.dtype = 
     return (2 * i / (size - 1) - 1).to(dtype)
 
 
+def window(
+    size: int,
+    start: float,
+    stop: float,
+    count: int,
+    convention: Convention = "centres",
+    *,
+    dtype: torch.dtype = torch.float32,
+) -> Tensor:
+    """`count` positions over the samples [start, stop) of an axis of `size` samples, at any resolution.
+
+    `centres` divides the span of those samples' cells into `count` cells and gives their centres:
+    2 (start + (j + 1/2) (stop - start) / count) / size - 1. `ends` spreads them from the first sample to the last:
+    2 (start + j (stop - 1 - start) / (count - 1)) / (size - 1) - 1. With count = stop - start both give the axis's own
+    positions exactly.
+
+    >>> window(4, 0, 4, 2).tolist(), window(5, 1, 4, 5, "ends").tolist()
+    ([-0.5, 0.5], [-0.5, -0.25, 0.0, 0.25, 0.5])
+    """
+    axis(size, convention)
+    if count < 1:
+        raise ValueError(f"count must be at least 1, got {count}")
+    shortest = 0.0 if convention == "centres" else 1.0
+    if not (0 <= start < stop <= size and stop - start >= shortest):
+        raise ValueError(f"a window must lie in [0, {size}] and hold at least one sample, got [{start}, {stop})")
+    j = torch.arange(count, dtype=torch.float64)
+    if convention == "centres":
+        return ((2 * start * count + (2 * j + 1) * (stop - start)) / (count * size) - 1).to(dtype)
+    if size == 1:
+        return torch.zeros(count, dtype=dtype)
+    if count == 1:
+        return torch.tensor([(start + stop - 1) / (size - 1) - 1], dtype=dtype)
+    return (2 * (start * (count - 1) + j * (stop - 1 - start)) / ((count - 1) * (size - 1)) - 1).to(dtype)
+
+
 def coordinates(
     shape: Sequence[int],
     convention: Convention = "centres",
