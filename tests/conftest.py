@@ -1,0 +1,29 @@
+"""Shape annotations are enforced while tests run; GPU tests skip without one."""
+
+from __future__ import annotations
+
+import os
+
+# Tests compare bits and times; two threads is what the smallest supported machine has.
+os.environ.setdefault("OMP_NUM_THREADS", "2")
+
+from jaxtyping import install_import_hook
+
+_HOOK = install_import_hook(["staf.ops", "staf.nn", "staf.metrics"], "tests.shape_checks.check")
+
+import pytest
+import torch
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if torch.cuda.is_available():
+        return
+    skip = pytest.mark.skip(reason="no CUDA device")
+    for item in items:
+        if "gpu" in item.keywords:
+            item.add_marker(skip)
+
+
+@pytest.fixture
+def generator() -> torch.Generator:
+    return torch.Generator().manual_seed(0)
