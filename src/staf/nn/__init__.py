@@ -5,11 +5,12 @@ from __future__ import annotations
 from staf.nn.activations import Finer, Gauss, Sine
 from staf.nn.coordinate_mlp import CoordinateMLP
 from staf.nn.encodings import FrequencyEncoding, GaussianEncoding, nyquist_bands
-from staf.nn.mfn import MultiplicativeFilterNetwork
-from staf.nn.models import MODELS, build, ffn, finer, gauss, mfn, pemlp, siren, staf, wire
+from staf.nn.filter_network import MultiplicativeFilterNetwork
+from staf.nn.gabor_network import Wire
+from staf.nn.harmonised_network import Incode
+from staf.nn.models import MODELS, build, ffn, finer, gauss, incode, mfn, pemlp, siren, staf, wire
 from staf.nn.roles import parameter_roles
 from staf.nn.sine_series import SineSeries
-from staf.nn.wire import Wire
 
 __all__ = [
     "MODELS",
@@ -18,6 +19,7 @@ __all__ = [
     "FrequencyEncoding",
     "Gauss",
     "GaussianEncoding",
+    "Incode",
     "MultiplicativeFilterNetwork",
     "Sine",
     "SineSeries",
@@ -26,6 +28,7 @@ __all__ = [
     "ffn",
     "finer",
     "gauss",
+    "incode",
     "mfn",
     "nyquist_bands",
     "parameter_roles",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -73,6 +73,7 @@ class Sinusoids(NamedTuple):
     phase: Tensor
 
 
+@runtime_checkable
 class Law(Protocol):
     """How the terms of a `SineSeries` start."""
 
@@ -142,6 +143,7 @@ def law_by_name(law: str | Law) -> Law:
     return law
 
 
+@runtime_checkable
 class WeightLaw(Protocol):
     """How the weight and bias of one linear layer start, given its place and the activation beside it.
 

@@ -29,6 +29,8 @@ def exact_product(
     >>> exact_product(torch.ones(4, 2), torch.ones(3, 2), torch.zeros(3)).shape
     torch.Size([4, 3])
     """
+    if x.shape[-1] != weight.shape[1]:
+        raise ValueError(f"coordinates must have last dimension {weight.shape[1]}, got shape {tuple(x.shape)}")
     with torch.autocast(device_type=x.device.type, enabled=False):
         x = x.to(weight.dtype)
         total = x[..., :1] * weight[:, 0] if bias is None else torch.addcmul(bias, x[..., :1], weight[:, 0])

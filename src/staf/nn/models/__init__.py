@@ -14,9 +14,9 @@ from torch import nn
 
 from staf.nn._architecture import Device, read_architecture
 from staf.nn.models.others import ffn, gauss, mfn, pemlp, wire
-from staf.nn.models.sinusoidal import finer, siren, staf
+from staf.nn.models.sinusoidal import finer, incode, siren, staf
 
-__all__ = ["MODELS", "build", "ffn", "finer", "gauss", "mfn", "pemlp", "siren", "staf", "wire"]
+__all__ = ["MODELS", "build", "ffn", "finer", "gauss", "incode", "mfn", "pemlp", "siren", "staf", "wire"]
 
 MODELS: dict[str, Callable[..., nn.Module]] = {
     "staf": staf,
@@ -27,6 +27,7 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "ffn": ffn,
     "pemlp": pemlp,
     "mfn": mfn,
+    "incode": incode,
 }
 
 

@@ -13,8 +13,8 @@ from staf.nn._arguments import Bands, Depth, NonNegative, Positive, Size, refuse
 from staf.nn.activations import Gauss
 from staf.nn.coordinate_mlp import CoordinateMLP
 from staf.nn.encodings import FrequencyEncoding, GaussianEncoding
-from staf.nn.mfn import FilterName, MultiplicativeFilterNetwork
-from staf.nn.wire import Wire
+from staf.nn.filter_network import FilterName, MultiplicativeFilterNetwork
+from staf.nn.gabor_network import Wire
 
 
 @model

@@ -1,4 +1,4 @@
-"""The networks of sines: STAF, SIREN, FINER."""
+"""The networks of sines: STAF, SIREN, FINER, INCODE."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import torch
 from torch import nn
 
 from staf.nn._architecture import Device, Runtime, model
-from staf.nn._arguments import Depth, NonNegative, Positive, Size, Terms, refuse_unused
+from staf.nn._arguments import Depth, NonNegative, Positive, Rate, Real, Size, Terms, refuse_unused
 from staf.nn.activations import Finer, Sine
 from staf.nn.coordinate_mlp import CoordinateMLP
+from staf.nn.harmonised_network import Incode
+from staf.nn.harmoniser import Harmoniser, SignalName
 from staf.nn.init import LAWS, WEIGHT_LAWS, LawName, SirenStart, SirenWeights, Spread, WeightLawName
 from staf.nn.sine_series import PARTS, Part, SineSeries
 
@@ -148,3 +150,50 @@ def finer(
         weights=SirenWeights(first_bias=first_bias),
         **runtime,
     )
+
+
+@model
+def incode(
+    in_features: Size,
+    out_features: Size,
+    *,
+    width: Size = 256,
+    depth: Depth = 4,
+    omega0: Positive = 30.0,
+    hidden_omega0: Positive = 30.0,
+    harmoniser: SignalName | None = "image",
+    sample_rate: Rate | None = None,
+    head_bias: Real = 0.312,
+    penalty: tuple[NonNegative, NonNegative, NonNegative, NonNegative] = (0.1993, 0.0196, 0.0588, 0.0269),
+    generator: torch.Generator | None = None,
+    device: Device = None,
+    dtype: torch.dtype | None = None,
+) -> Incode:
+    """INCODE (Kazerouni et al. 2024): exp(a) sin(exp(b) omega0 x + c) + d, with a, b, c, d read from the target.
+
+    Args:
+        harmoniser: what the target is, `image`, `audio` or `shape`; None for a field whose four numbers are constants.
+        sample_rate: of audio, 44100 by default.
+        head_bias: where the four numbers start.
+        penalty: weights of relu(-a), relu(-b), relu(-c), relu(-d) in the loss.
+
+    >>> sum(p.numel() for p in incode(2, 3).parameters())
+    436775
+    """
+    runtime: Runtime = {"generator": generator, "device": device, "dtype": dtype}
+    if harmoniser != "audio":
+        refuse_unused(f"with harmoniser={harmoniser!r}", sample_rate=(sample_rate, None))
+    composer = CoordinateMLP(
+        in_features,
+        out_features,
+        width=width,
+        depth=depth,
+        activation=partial(Sine, hidden_omega0),
+        first_activation=partial(Sine, omega0),
+        weights=SirenWeights(),
+        **runtime,
+    )
+    reader = None
+    if harmoniser is not None:
+        reader = Harmoniser(harmoniser, sample_rate=sample_rate or 44100, head_bias=head_bias, **runtime)
+    return Incode(composer, reader, coefficients=head_bias, penalty=penalty)
