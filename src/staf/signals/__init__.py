@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from staf.signals.errors import SignalError
 from staf.signals.image import Image
+from staf.signals.kinds import from_metadata
 from staf.signals.opening import open
-from staf.signals.rendering import render_file, render_grid, render_image
-from staf.signals.sample import sample_photo
+from staf.signals.rendering import render_grid, view
+from staf.signals.sample import SAMPLES, sample_photo
 
-__all__ = ["Image", "SignalError", "open", "render_file", "render_grid", "render_image", "sample_photo"]
+__all__ = ["SAMPLES", "Image", "SignalError", "from_metadata", "open", "render_grid", "sample_photo", "view"]

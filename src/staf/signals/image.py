@@ -16,12 +16,11 @@ from torch import Tensor
 from staf.signals import grid
 from staf.signals.errors import SignalError
 from staf.signals.grid import Convention
+from staf.signals.pixels import CHANNELS, DTYPES, checked_pixels, value_range_of
+from staf.signals.rendering import CHUNK, Crop, Predict, render_bands, render_grid, view
 
 if TYPE_CHECKING:
     import PIL.Image
-
-CHANNELS = {1: "grey", 2: "grey+alpha", 3: "RGB", 4: "RGBA"}
-DTYPES = ("uint8", "uint16", "float32")
 
 
 class Image:
@@ -55,12 +54,12 @@ class Image:
         profile: bytes | None = None,
         notes: Sequence[str] = (),
     ) -> None:
-        pixels, said = _checked(array)
+        pixels, said = checked_pixels(array)
         self._array: np.ndarray | None = pixels
         self.shape: tuple[int, int] = (pixels.shape[0], pixels.shape[1])
         self.out_features: int = pixels.shape[2]
         self.dtype = pixels.dtype
-        self.value_range = _value_range(pixels)
+        self.value_range = value_range_of(pixels)
         self.name = name
         self.source = source
         self.profile = profile
@@ -178,6 +177,53 @@ class Image:
         image.profile, image.notes = profile, notes
         return image
 
+    def render(
+        self,
+        predict: Predict,
+        *,
+        crop: Crop | None = None,
+        size: tuple[int, int] | None = None,
+        scale: float | None = None,
+        convention: Convention = "centres",
+        chunk: int = CHUNK,
+        device: torch.device | str | None = None,
+    ) -> Image:
+        """The field `predict`, coordinates (n, 2) to values (n, c), as an image with this one's depth and profile.
+
+        `crop` is (left, top, right, bottom) in source pixels, `size` the output's (width, height), `scale` its pixels
+        per source pixel; `rendering.view` says how they align. `predict` gets at most `chunk` points, on `device`.
+
+        >>> small = Image(np.zeros((2, 2), np.uint8))
+        >>> small.render(lambda x: (x[:, 1:] + 1) / 2, scale=2).array[0, :, 0].tolist()
+        [32, 96, 159, 223]
+        """
+        seen = view(self.shape, crop=crop, size=size, scale=scale, convention=convention)
+        return self.with_pixels(render_grid(predict, seen, encode=self.quantise, chunk=chunk, device=device))
+
+    def render_file(
+        self,
+        predict: Predict,
+        path: str | os.PathLike[str],
+        *,
+        crop: Crop | None = None,
+        size: tuple[int, int] | None = None,
+        scale: float | None = None,
+        convention: Convention = "centres",
+        chunk: int = CHUNK,
+        device: torch.device | str | None = None,
+    ) -> Path:
+        """As `render(...).save(path)`; PNG, TIFF and NPY are streamed, so that no array of the whole ever exists."""
+        from staf.signals.image_writing import STREAMED, check_format, format_of, write_bands
+
+        seen = view(self.shape, crop=crop, size=size, scale=scale, convention=convention)
+        format = format_of(path)
+        check_format(self, format, seen.shape)
+        if format in STREAMED:
+            bands = render_bands(predict, seen, encode=self.quantise, chunk=chunk, device=device)
+            return write_bands(self, bands, seen.shape, path)
+        whole = render_grid(predict, seen, encode=self.quantise, chunk=chunk, device=device)
+        return self.with_pixels(whole).save(path)
+
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes the image whole or not at all; the format follows the suffix (PNG, JPEG, TIFF, WebP, NPY).
 
@@ -219,40 +265,3 @@ class Image:
         buffer = io.BytesIO()
         image.save(buffer, "PNG", icc_profile=self.profile)
         return buffer.getvalue()
-
-
-def _checked(array: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """The array as C-contiguous (h, w, c) of a kept type, with a sentence for every change of its numbers."""
-    if not isinstance(array, np.ndarray):
-        raise SignalError(f"array must be a numpy array, got {type(array).__name__}; staf.open takes the other kinds")
-    pixels = array[..., None] if array.ndim == 2 else array
-    if pixels.ndim != 3:
-        raise SignalError(f"an image array must have shape (h, w) or (h, w, c), got {array.shape}")
-    if 0 in pixels.shape:
-        raise SignalError(f"an image must have at least one pixel, got shape {array.shape}")
-    if pixels.shape[2] not in CHANNELS:
-        hint = "; channels come last: array.transpose(1, 2, 0)" if pixels.shape[0] in CHANNELS else ""
-        raise SignalError(f"an image must have 1 to 4 channels, got {pixels.shape[2]} in shape {array.shape}{hint}")
-    said = []
-    if pixels.dtype == np.bool_:
-        pixels = pixels.astype(np.uint8) * np.uint8(255)
-        said.append("two-level pixels are kept as 0 and 255 in 8 bits")
-    elif pixels.dtype.kind == "f":
-        if not np.isfinite(pixels).all():
-            raise SignalError("an image must hold numbers only, got NaN or Inf")
-        if pixels.dtype.itemsize != 4:
-            said.append(f"{pixels.dtype.name} pixels are converted to float32")
-        with np.errstate(over="ignore"):
-            pixels = pixels.astype(np.float32)
-        if not np.isfinite(pixels).all():
-            raise SignalError("an image must fit in float32, got values beyond 3.4e38")
-    elif pixels.dtype.name not in DTYPES:
-        raise SignalError(f"an image must be uint8, uint16, float or bool, got {pixels.dtype.name}: convert it first")
-    native = pixels.astype(pixels.dtype.newbyteorder("="), copy=False)
-    return np.ascontiguousarray(native), said
-
-
-def _value_range(pixels: np.ndarray) -> tuple[float, float]:
-    if pixels.dtype.kind != "f":
-        return (0.0, 1.0)
-    return (min(0.0, float(pixels.min())), max(1.0, float(pixels.max())))

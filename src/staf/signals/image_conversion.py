@@ -9,7 +9,8 @@ from torch import Tensor
 
 from staf.signals.colour import cmyk_to_rgb, fitting_profile
 from staf.signals.errors import SignalError
-from staf.signals.image import CHANNELS, Image
+from staf.signals.image import Image
+from staf.signals.pixels import CHANNELS
 
 if TYPE_CHECKING:
     import PIL.Image

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +12,6 @@ from torch import Tensor
 from staf.signals import grid
 from staf.signals.errors import SignalError
 from staf.signals.grid import Convention
-from staf.signals.image import Image
-from staf.signals.image_writing import STREAMED, check_format, format_of, write_bands
 
 Predict = Callable[[Tensor], Tensor]
 Crop = tuple[float, float, float, float]
@@ -76,9 +72,14 @@ def view(
 
 
 def render_bands(
-    predict: Predict, view: View, encode: Callable[[Tensor], np.ndarray], chunk: int, device: torch.device | str | None
+    predict: Predict,
+    view: View,
+    *,
+    encode: Callable[[Tensor], np.ndarray],
+    chunk: int = CHUNK,
+    device: torch.device | str | None = None,
 ) -> Iterator[np.ndarray]:
-    """Bands (k, w, c) of the rendering from the top, each of at most `chunk` points or one row, through `encode`."""
+    """Bands (k, w, c) of a rendering from the top, through `encode`, each of at most `chunk` points or one row."""
     if chunk < 1:
         raise SignalError(f"chunk must be at least 1 point, got {chunk}")
     height, width = view.shape
@@ -92,88 +93,30 @@ def render_bands(
 
 def render_grid(
     predict: Predict,
-    shape: tuple[int, int],
+    view: View,
     *,
-    crop: Crop | None = None,
-    size: tuple[int, int] | None = None,
-    scale: float | None = None,
-    convention: Convention = "centres",
+    encode: Callable[[Tensor], np.ndarray] | None = None,
     chunk: int = CHUNK,
     device: torch.device | str | None = None,
-    encode: Callable[[Tensor], np.ndarray] | None = None,
 ) -> np.ndarray:
-    """Evaluates `predict`, coordinates (n, 2) to values (n, c), on a `view` of a source grid: an array (h, w, c).
+    """Evaluates `predict`, coordinates (n, 2) to values (n, c), on a view: an array (h, w, c).
 
     The array is allocated once in the type that `encode` returns (float32 without one; `Image.quantise` gives an
     image's own samples) and filled band by band, `chunk` points at a time, on `device`.
 
-    >>> ramp = render_grid(lambda x: x[:, 1:], (2, 2), scale=2)
+    >>> ramp = render_grid(lambda x: x[:, 1:], view((2, 2), scale=2))
     >>> ramp[0, :, 0].tolist()
     [-0.75, -0.25, 0.25, 0.75]
     """
-    seen = view(shape, crop=crop, size=size, scale=scale, convention=convention)
     out: np.ndarray | None = None
     top = 0
-    for band in render_bands(predict, seen, encode or _as_float32, chunk, device):
+    for band in render_bands(predict, view, encode=encode or _as_float32, chunk=chunk, device=device):
         if out is None:
-            out = np.empty((*seen.shape, band.shape[2]), dtype=band.dtype)
+            out = np.empty((*view.shape, band.shape[2]), dtype=band.dtype)
         out[top : top + len(band)] = band
         top += len(band)
     assert out is not None
     return out
-
-
-def render_image(
-    image: Image,
-    predict: Predict,
-    *,
-    crop: Crop | None = None,
-    size: tuple[int, int] | None = None,
-    scale: float | None = None,
-    convention: Convention = "centres",
-    chunk: int = CHUNK,
-    device: torch.device | str | None = None,
-) -> Image:
-    """The field `predict` as an image like `image`: its bit depth, value range and profile. Arguments as `view`."""
-    pixels = render_grid(
-        predict,
-        image.shape,
-        crop=crop,
-        size=size,
-        scale=scale,
-        convention=convention,
-        chunk=chunk,
-        device=device,
-        encode=image.quantise,
-    )
-    return image.with_pixels(pixels)
-
-
-def render_file(
-    image: Image,
-    predict: Predict,
-    path: str | os.PathLike[str],
-    *,
-    crop: Crop | None = None,
-    size: tuple[int, int] | None = None,
-    scale: float | None = None,
-    convention: Convention = "centres",
-    chunk: int = CHUNK,
-    device: torch.device | str | None = None,
-) -> Path:
-    """As `render_image`, straight into a file: PNG, TIFF and NPY are streamed, so that no array of the whole exists.
-
-    JPEG and WebP, whose sides are limited, are rendered whole and then saved.
-    """
-    seen = view(image.shape, crop=crop, size=size, scale=scale, convention=convention)
-    format = format_of(path)
-    check_format(image, format, seen.shape)
-    if format in STREAMED:
-        return write_bands(image, render_bands(predict, seen, image.quantise, chunk, device), seen.shape, path)
-    whole = render_image(
-        image, predict, crop=crop, size=size, scale=scale, convention=convention, chunk=chunk, device=device
-    )
-    return whole.save(path)
 
 
 def _as_float32(values: Tensor) -> np.ndarray:

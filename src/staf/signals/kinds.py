@@ -1,0 +1,24 @@
+"""The kinds of signal, and how one is rebuilt from what a file says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from staf.signals.errors import SignalError
+from staf.signals.image import Image
+
+KINDS = {"image": Image.from_metadata}
+
+
+def from_metadata(metadata: Mapping[str, Any]) -> Image:
+    """The empty signal that `metadata` describes: it renders like the one that wrote it, and holds no data.
+
+    >>> import numpy as np
+    >>> from_metadata(Image(np.zeros((2, 3), np.uint8)).metadata())
+    Image('image', 3x2 grey, uint8, no pixels)
+    """
+    kind = metadata.get("kind")
+    if kind not in KINDS:
+        raise SignalError(f"the kind of a signal must be one of {', '.join(KINDS)}, got {kind!r}")
+    return KINDS[kind](metadata)

@@ -1,0 +1,48 @@
+"""Which arrays are images, and what their numbers mean."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from staf.signals.errors import SignalError
+
+CHANNELS = {1: "grey", 2: "grey+alpha", 3: "RGB", 4: "RGBA"}
+DTYPES = ("uint8", "uint16", "float32")
+
+
+def checked_pixels(array: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """The array as C-contiguous (h, w, c) of a kept type, with a sentence for every change of its numbers."""
+    if not isinstance(array, np.ndarray):
+        raise SignalError(f"array must be a numpy array, got {type(array).__name__}; staf.open takes the other kinds")
+    pixels = array[..., None] if array.ndim == 2 else array
+    if pixels.ndim != 3:
+        raise SignalError(f"an image array must have shape (h, w) or (h, w, c), got {array.shape}")
+    if 0 in pixels.shape:
+        raise SignalError(f"an image must have at least one pixel, got shape {array.shape}")
+    if pixels.shape[2] not in CHANNELS:
+        hint = "; channels come last: array.transpose(1, 2, 0)" if pixels.shape[0] in CHANNELS else ""
+        raise SignalError(f"an image must have 1 to 4 channels, got {pixels.shape[2]} in shape {array.shape}{hint}")
+    said = []
+    if pixels.dtype == np.bool_:
+        pixels = pixels.astype(np.uint8) * np.uint8(255)
+        said.append("two-level pixels are kept as 0 and 255 in 8 bits")
+    elif pixels.dtype.kind == "f":
+        if not np.isfinite(pixels).all():
+            raise SignalError("an image must hold numbers only, got NaN or Inf")
+        if pixels.dtype.itemsize != 4:
+            said.append(f"{pixels.dtype.name} pixels are converted to float32")
+        with np.errstate(over="ignore"):
+            pixels = pixels.astype(np.float32)
+        if not np.isfinite(pixels).all():
+            raise SignalError("an image must fit in float32, got values beyond 3.4e38")
+    elif pixels.dtype.name not in DTYPES:
+        raise SignalError(f"an image must be uint8, uint16, float or bool, got {pixels.dtype.name}: convert it first")
+    native = pixels.astype(pixels.dtype.newbyteorder("="), copy=False)
+    return np.ascontiguousarray(native), said
+
+
+def value_range_of(pixels: np.ndarray) -> tuple[float, float]:
+    """The interval that values live in: [0, 1] for integers, the smallest that holds [0, 1] and the data for floats."""
+    if pixels.dtype.kind != "f":
+        return (0.0, 1.0)
+    return (min(0.0, float(pixels.min())), max(1.0, float(pixels.max())))
