@@ -1,0 +1,243 @@
+"""The Jacobi-Anger expansion of a two-layer network of sines: every frequency it contains, with its amplitude.
+
+With omega x + phi the arguments of the first layer's m units and Wbar, bbar the second layer (both of the Kronecker
+equivalent, so m = tau F1),
+
+    h_i(x) = sin(sum_j Wbar_ij sin(omega_j x + phi_j) + bbar_i)
+           = sum_{k in Z^m} alpha_k^(i) sin(<k, omega x + phi> + bbar_i),   alpha_k^(i) = prod_j J_{k_j}(Wbar_ij),
+
+and an output sum_i R_i h_i + B has at frequency omega^T k the complex amplitude
+A_k = sum_i R_i alpha_k^(i) e^{i(<k, phi> + bbar_i)}: output = B + Im sum_k A_k e^{i <omega^T k, x>}. Phases differ
+between the units i, so amplitudes must be added as complex numbers.
+
+>>> from staf.nn import staf
+>>> field = staf(1, 1, width=2, depth=2, terms=2, omega0=3, hidden_omega0=1, dtype=torch.float64)
+>>> expansion = expand(field, order=12)
+>>> x = torch.linspace(-1, 1, 20, dtype=torch.float64)[:, None]
+>>> error = abs(expansion(x.numpy()) - field(x).detach().numpy()).max()
+>>> bool(error <= expansion.error_bound + 1e-12)
+True
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import nn
+
+from staf.theory.bessel import bessel_j
+from staf.theory.kronecker import equivalent_matrices
+from staf.theory.layers import read_network
+from staf.theory.potential_frequencies import ENUMERATION_LIMIT, lattice
+
+Array = NDArray[np.float64]
+Truncation = Literal["ball", "box"]
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """A truncated expansion: `orders` (n, m) k, `frequencies` (n, d) omega^T k, `amplitudes` (n, c) A_k, `bias` (c,).
+
+    `error_bound` (c,) bounds |output - expansion| at every x.
+    """
+
+    orders: NDArray[np.int64]
+    frequencies: Array
+    amplitudes: NDArray[np.complex128]
+    bias: Array
+    error_bound: Array
+
+    def __call__(self, x: ArrayLike) -> Array:
+        """The truncated sum at points x (points, d); shape (points, c)."""
+        points = np.asarray(x, dtype=np.float64)
+        if points.ndim != 2 or points.shape[1] != self.frequencies.shape[1]:
+            raise ValueError(f"x must have shape (points, {self.frequencies.shape[1]}), got {points.shape}")
+        total = np.tile(self.bias, (len(points), 1))
+        for start in range(0, len(self.orders), 4096):
+            part = slice(start, start + 4096)
+            total += (np.exp(1j * points @ self.frequencies[part].T) @ self.amplitudes[part]).imag
+        return total
+
+    def spectrum(self, *, decimals: int = 9) -> tuple[Array, NDArray[np.complex128]]:
+        """Distinct frequencies (n, d) and their complex Fourier coefficients (n, c), those of e^{i <f, x>}.
+
+        Terms at k and -k, and terms whose frequencies agree to `decimals`, are added. A real sine of amplitude A and
+        phase l has the coefficients A e^{il} / 2i at f and its conjugate at -f; the bias is at 0.
+        """
+        frequencies = np.concatenate([self.frequencies, -self.frequencies, np.zeros((1, self.frequencies.shape[1]))])
+        halves = self.amplitudes / 2j
+        coefficients = np.concatenate([halves, halves.conj(), self.bias[None].astype(complex)])
+        distinct, inverse = np.unique(frequencies.round(decimals) + 0.0, axis=0, return_inverse=True)
+        total = np.zeros((len(distinct), coefficients.shape[1]), dtype=complex)
+        np.add.at(total, inverse.ravel(), coefficients)
+        return distinct, total
+
+
+def expand(
+    field: nn.Module, order: int, *, truncation: Truncation = "ball", limit: int = ENUMERATION_LIMIT
+) -> Expansion:
+    """Expand a network with two activated layers (linear or activated output) to |k|_1 <= order, or max|k_j| <= order.
+
+    `ball` has Delannoy(m, order) terms and `box` (2 order + 1)^m: both only for small networks (m = terms x width).
+    """
+    network = read_network(field)
+    if len(network.layers) != 2 or any(network.skips) or network.encoding is not None:
+        raise ValueError(
+            "field must have two activated layers, no skip and no encoding; got "
+            f"{len(network.layers)} layers, skips {list(network.skips)}, encoding {network.encoding!r}"
+        )
+    (first, phase), (second, shift), (output, bias) = ((w.numpy(), b.numpy()) for w, b in equivalent_matrices(network))
+    orders = _orders(first.shape[0], order, truncation, limit)
+    # alpha[n, i] e^{i bbar_i}, summed over the units i with the output weights, one input unit j at a time.
+    table = signed_bessel(order, second)
+    alpha = np.ones((len(orders), len(shift)))
+    for j in range(orders.shape[1]):
+        alpha *= table[orders[:, j] + order, :, j]
+    amplitudes = np.exp(1j * orders @ phase)[:, None] * (alpha @ (np.exp(1j * shift)[:, None] * output.T))
+    tails = np.array([truncation_bound(row, order, truncation=truncation) for row in second])
+    return Expansion(orders, orders @ first, amplitudes, bias, np.abs(output) @ tails)
+
+
+def signed_bessel(order: int, x: ArrayLike) -> Array:
+    """J_k(x) for k = -order ... order, shape (2 order + 1, *x.shape).
+
+    >>> signed_bessel(1, 0.5).round(4).tolist()
+    [-0.2423, 0.9385, 0.2423]
+    """
+    positive = bessel_j(order, x)
+    parity = (-1.0) ** np.arange(order, 0, -1).reshape(-1, *([1] * (positive.ndim - 1)))
+    return np.concatenate([positive[:0:-1] * parity, positive])
+
+
+def amplitude_bound(orders: ArrayLike, weights: ArrayLike) -> Array:
+    """prod_j min(1, (|Wbar_j|/2)^|k_j| / |k_j|!) >= |alpha_k|, for orders (n, m) and one unit's weights (m,).
+
+    >>> float(amplitude_bound([[1, 0]], [1.0, 0.1])[0])      # |alpha| = 0.439; the paper's grouped bound says 0.05
+    0.5
+    """
+    k = np.abs(np.atleast_2d(np.asarray(orders, dtype=np.int64)))
+    half = np.abs(np.asarray(weights, dtype=np.float64)) / 2
+    factorial = np.array([math.lgamma(n + 1) for n in range(int(k.max(initial=0)) + 1)])
+    with np.errstate(divide="ignore"):
+        logarithm = np.where(k == 0, 0.0, k * np.log(half) - factorial[k])
+    return np.exp(np.minimum(logarithm, 0.0).sum(1))
+
+
+def grouped_amplitude_bound(orders: ArrayLike, frequency: float, amplitude: ArrayLike, weights: ArrayLike) -> Array:
+    """|Omega_q|^{|k|_1} prod_m |C_m|^{kappa_m} prod_j (|W2_j| / 2)^{|k_j|} / |k_j|!, kappa_m = sum of |k_j| in block m.
+
+    The bound of `amplitude_bound` without its minimum, written in the STAF layer's own parameters: Omega_q of the
+    second layer, C (tau,) of the first, and one row of W_2 (F1,); orders (n, tau F1). Each |C_m| has its own exponent.
+
+    >>> float(grouped_amplitude_bound([[1, 0]], 1.0, [1.0, 0.1], [1.0])[0])
+    0.5
+    """
+    k = np.abs(np.atleast_2d(np.asarray(orders, dtype=np.int64)))
+    c, w = np.abs(np.asarray(amplitude, dtype=np.float64)), np.abs(np.asarray(weights, dtype=np.float64))
+    if k.shape[1] != c.size * w.size:
+        raise ValueError(f"orders must have {c.size * w.size} columns, terms x width, got {k.shape[1]}")
+    blocks = k.reshape(len(k), c.size, w.size)
+    factorial = np.vectorize(math.factorial, otypes=[float])(k).prod(1)
+    grouped = abs(frequency) ** k.sum(1) * (c ** blocks.sum(2)).prod(1)
+    return grouped * ((w / 2) ** blocks).prod((1, 2)) / factorial
+
+
+def truncation_bound(weights: ArrayLike, order: int, *, truncation: Truncation = "ball") -> float:
+    """A bound on sum |alpha_k| over the k left out, for one unit's weights (m,): how wrong the truncated h_i can be.
+
+    `box` (max|k_j| <= order): sum_j R_j prod_{i != j} S_i, with S = sum_k |J_k| and R = 2 sum_{k > order} |J_k|.
+    `ball` (|k|_1 <= order): the coefficients above z^order of prod_j (|J_0| + 2 |J_1| z + 2 |J_2| z^2 + ...).
+    Sums over k run until (|w|/2)^k / k! is below 1e-30, and the rest is added by that bound.
+
+    >>> truncation_bound([0.5, 0.5, 0.3, 0.2], 8, truncation="box") < 1e-9
+    True
+    """
+    w = np.abs(np.asarray(weights, dtype=np.float64))
+    top = order + 1
+    while _power_tail(float(w.max(initial=0.0)), top) > 1e-30:
+        top += 1
+    magnitudes = np.abs(bessel_j(top, w))
+    magnitudes[1:] *= 2
+    rest = np.array([_power_tail(float(v), top) for v in w])
+    sums = magnitudes.sum(0) + rest
+    others = np.array([np.delete(sums, j).prod() for j in range(len(w))])
+    if truncation == "box":
+        return float(((magnitudes[order + 1 :].sum(0) + rest) * others).sum())
+    product = np.ones(1)
+    for j in range(len(w)):
+        product = np.convolve(product, magnitudes[:, j])
+    return float(product[order + 1 :].sum() + (rest * others).sum())
+
+
+def jacobi_anger_data(samples: int = 1024, order: int = 14, seed: int = 0) -> dict:
+    """Arrays for the figure: predicted spectrum of a small periodic two-layer STAF against its FFT.
+
+    Frequencies of the first layer are whole numbers of cycles, so that the FFT over one period is exact. Keys:
+    `frequency` (n,) in cycles, `predicted` and `fft` magnitudes (n,), `bound` the truncation error of the output.
+
+    >>> data = jacobi_anger_data(samples=256, order=6)
+    >>> bool(abs(data["predicted"] - data["fft"]).max() <= data["bound"])
+    True
+    """
+    field = periodic_example(seed)
+    expansion = expand(field, order)
+    x = torch.arange(samples, dtype=torch.float64)[:, None] / samples
+    with torch.no_grad():
+        fft = np.fft.fft(field(x)[:, 0].numpy()) / samples
+    frequencies, coefficients = expansion.spectrum()
+    cycles = (frequencies[:, 0] / (2 * np.pi)).round().astype(int)
+    predicted = np.zeros(samples, dtype=complex)
+    np.add.at(predicted, cycles % samples, coefficients[:, 0])
+    half = np.arange(samples // 2)
+    return {
+        "frequency": half,
+        "predicted": np.abs(predicted[half]),
+        "fft": np.abs(fft[half]),
+        "bound": float(expansion.error_bound[0]),
+    }
+
+
+def periodic_example(seed: int = 0) -> nn.Module:
+    """A two-layer STAF on one coordinate with period 1: W_1 = 2 pi (1, 7), Omega_1 = (1, 3), two terms, width 2."""
+    from staf.nn import staf
+
+    generator = torch.Generator().manual_seed(seed)
+    field = staf(
+        1, 1, width=2, depth=2, terms=2, law="theorem", weights="torch", generator=generator, dtype=torch.float64
+    )
+    values = {
+        "layers.0.weight": 2 * math.pi * torch.tensor([[1.0], [7.0]], dtype=torch.float64),
+        "activations.0.frequency": torch.tensor([1.0, 3.0], dtype=torch.float64),
+        "activations.1.frequency": torch.tensor([2.0, 3.5], dtype=torch.float64),
+    }
+    field.load_state_dict({**field.state_dict(), **values})
+    return field
+
+
+def _orders(m: int, order: int, truncation: Truncation, limit: int) -> NDArray[np.int64]:
+    if order < 0:
+        raise ValueError(f"order must be at least 0, got {order}")
+    if truncation == "ball":
+        return lattice(m, order, limit=limit)
+    if truncation != "box":
+        raise ValueError(f"truncation must be 'ball' or 'box', got {truncation!r}")
+    if (2 * order + 1) ** m > limit:
+        raise ValueError(f"the box of order {order} in {m} units has {(2 * order + 1) ** m} terms, more than {limit}")
+    return np.array(list(itertools.product(range(-order, order + 1), repeat=m)), dtype=np.int64)
+
+
+def _power_tail(weight: float, order: int) -> float:
+    """A bound on 2 sum_{k > order} (w/2)^k / k!: its first term times a geometric series."""
+    if weight == 0:
+        return 0.0
+    half, k = weight / 2, order + 1
+    ratio = half / (k + 1)
+    if ratio >= 1:
+        return math.inf
+    return 2 * math.exp(k * math.log(half) - math.lgamma(k + 1)) / (1 - ratio)
