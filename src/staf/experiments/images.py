@@ -1,0 +1,62 @@
+"""Images as experiments use them: by name, from .npy arrays where nothing but numpy is installed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from staf.experiments.experiment import Data
+
+if TYPE_CHECKING:
+    from staf.signals import Image
+
+
+@lru_cache(maxsize=4)
+def open_image(path: str) -> Image:
+    """An image file, opened by what it is; arrays saved by numpy need no image library."""
+    from staf.signals import open as open_signal
+
+    return open_signal(path)
+
+
+@lru_cache(maxsize=1024)
+def image_data(path: str) -> Data:
+    """An image's name and the hash of its pixels: (shape, type, samples), so that PNG and NPY of one image agree."""
+    image = open_image(path)
+    return Data(image.name, array_hash(image.array))
+
+
+def array_hash(array: np.ndarray) -> str:
+    """SHA-256 of an array's shape, type and samples.
+
+    >>> array_hash(np.zeros(3, np.uint8)) == array_hash(np.zeros((3, 1), np.uint8))
+    False
+    """
+    little = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
+    digest = hashlib.sha256(f"{array.shape} {little.dtype.name}".encode())
+    digest.update(little.data if little.size else b"")
+    return digest.hexdigest()
+
+
+def named_paths(paths: Iterable[str | Path]) -> dict[str, str]:
+    """Each file's name without its suffix -> the file; folders stand for the images in them.
+
+    >>> named_paths(["a/kodim03.png"])
+    {'kodim03': 'a/kodim03.png'}
+    """
+    found: dict[str, str] = {}
+    suffixes = {".png", ".npy", ".jpg", ".jpeg", ".tif", ".tiff", ".webp"}
+    for entry in map(Path, paths):
+        inside = sorted(p for p in entry.iterdir() if p.suffix.lower() in suffixes) if entry.is_dir() else [entry]
+        if not inside:
+            raise ValueError(f"the folder {str(entry)!r} holds no images")
+        for path in inside:
+            if path.stem in found:
+                raise ValueError(f"images must differ in name, got {found[path.stem]!r} and {str(path)!r}")
+            found[path.stem] = str(path)
+    return found

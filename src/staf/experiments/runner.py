@@ -1,0 +1,181 @@
+"""The shared runner: every configuration becomes a result file, once.
+
+A finished configuration is never run again while its result file stands. The key of a result is the hash of the
+experiment's name and version, the library's minor version, the configuration, and the data's contents.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from staf import __version__
+from staf._files import atomic_path
+from staf.experiments.experiment import Context, Experiment, write_arrays
+from staf.experiments.machine import cores
+from staf.experiments.plain import digest, plain
+from staf.experiments.progress import SweepProgress
+from staf.experiments.result import Result, read_result, write_result
+
+
+@dataclass(frozen=True)
+class Job:
+    """One configuration with its key and the stem of its files."""
+
+    configuration: Any
+    key: str
+    stem: str
+    label: str
+
+
+@dataclass
+class Sweep:
+    """What a sweep left: finished results in the order of the configurations, failures, and how many were cached."""
+
+    results: list[Result] = field(default_factory=list)
+    failures: list[Result] = field(default_factory=list)
+    cached: int = 0
+
+
+def run_experiment(
+    experiment: Experiment,
+    configurations: Iterable[Any],
+    folder: str | Path,
+    *,
+    workers: int | None = None,
+    device: str | None = None,
+    retry: bool = False,
+    progress: bool = True,
+    watch: bool = False,
+) -> Sweep:
+    """Run every configuration that has no result in `folder` yet, and return all results.
+
+    `workers` processes share the cores; None takes one per core on a CPU and one in all on a GPU. A run that raises
+    is recorded with its message and the others go on; `retry` runs recorded failures again. Ctrl-C keeps what is
+    finished and a checkpoint of what is not, so that the same call goes on. `watch` shows the progress of each fit,
+    which needs `workers=1`.
+    """
+    folder = Path(folder)
+    device = device or _default_device()
+    if workers is not None and workers < 1:
+        raise ValueError(f"workers must be at least 1, got {workers}")
+    jobs = list({job.key: job for job in (job_of(experiment, c) for c in configurations)}.values())
+    folder.mkdir(parents=True, exist_ok=True)
+    pending = []
+    for job in jobs:
+        path = result_path(folder, job)
+        if not path.exists() or (retry and read_result(path).failed):
+            pending.append(job)
+    workers = min(workers or (1 if device.startswith("cuda") else cores()), max(1, len(pending)))
+    bar = SweepProgress(len(jobs), len(pending), workers, shown=progress)
+    if workers == 1:
+        for job in pending:
+            bar.start(job.label)
+            bar.finish(job.label, execute(experiment, job, folder, device, progress=watch and progress))
+    else:
+        from staf.experiments.workers import run_in_processes
+
+        def done(job: Job) -> None:
+            bar.finish(job.label, read_result(result_path(folder, job)))
+
+        run_in_processes(experiment, pending, folder, device, workers, max(1, cores() // workers), done)
+    sweep = Sweep(cached=len(jobs) - len(pending))
+    for job in jobs:
+        result = read_result(result_path(folder, job))
+        (sweep.failures if result.failed else sweep.results).append(result)
+    return sweep
+
+
+def job_of(experiment: Experiment, configuration: Any) -> Job:
+    """The key and file names of a configuration."""
+    minor = ".".join(__version__.split(".")[:2])
+    key = digest(
+        {
+            "experiment": experiment.name,
+            "version": experiment.version,
+            "staf": minor,
+            "configuration": plain(configuration),
+            "data": experiment.data(configuration).sha256,
+        }
+    )
+    label = experiment.label(configuration)
+    slug = re.sub(r"[^\w.=+-]+", "-", label).strip("-.")[:80]
+    return Job(configuration, key, f"{slug}-{key[:12]}", label)
+
+
+def result_path(folder: Path, job: Job) -> Path:
+    return folder / f"{job.stem}.json"
+
+
+def execute(experiment: Experiment, job: Job, folder: Path, device: str, *, progress: bool = False) -> Result:
+    """Run one job in this process and write its result, or its failure."""
+    from staf.experiments.machine import provenance
+
+    context = Context(folder, job.stem, device, progress)
+    started = time.monotonic()
+    try:
+        outcome = experiment.run(job.configuration, context)
+    except Exception as error:
+        return record_failure(
+            experiment,
+            job,
+            folder,
+            message=f"{type(error).__name__}: {error}",
+            trace=traceback.format_exc(),
+            **provenance(device),
+        )
+    names = list(outcome.shared)
+    if outcome.arrays:
+        write_arrays(folder / f"{job.stem}.npz", outcome.arrays)
+        names.append(f"{job.stem}.npz")
+    result = write_result(
+        result_path(folder, job),
+        {
+            "status": "done",
+            **_about(experiment, job),
+            "metrics": outcome.metrics,
+            "details": outcome.details,
+            "history": outcome.history,
+            "arrays": names,
+            "wall_seconds": round(time.monotonic() - started, 4),
+            **provenance(device),
+        },
+    )
+    context.checkpoint.unlink(missing_ok=True)
+    return result
+
+
+def record_failure(experiment: Experiment, job: Job, folder: Path, **what: Any) -> Result:
+    """Write a result file that says why there is no result."""
+    return write_result(result_path(folder, job), {"status": "failed", **_about(experiment, job), **what})
+
+
+def draw(path: Path, write: Callable[[Path], None]) -> Path:
+    """Let `write` make the file `path`, whole or not at all."""
+    with atomic_path(path) as temporary:
+        write(temporary)
+    return path
+
+
+def _about(experiment: Experiment, job: Job) -> dict[str, Any]:
+    return {
+        "experiment": experiment.name,
+        "version": experiment.version,
+        "key": job.key,
+        "label": job.label,
+        "protocol": experiment.protocol,
+        "configuration": plain(job.configuration),
+        "data": plain(experiment.data(job.configuration)),
+        "seed": getattr(job.configuration, "seed", None),
+    }
+
+
+def _default_device() -> str:
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
