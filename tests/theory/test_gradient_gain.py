@@ -1,0 +1,79 @@
+"""Gradient gains of real networks against the prediction, and the weight law that makes them one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from staf.nn import SineSeries, siren, staf
+from staf.nn.init import WEIGHT_LAWS
+from staf.theory.gradient_gain import default_gain, gradient_gains, predicted_gain, unit_gain_variance
+from staf.theory.layers import Layer, read_network
+
+
+def points(n: int = 256) -> torch.Tensor:
+    return 2 * torch.rand(n, 2, generator=torch.Generator().manual_seed(0)) - 1
+
+
+def paper_network(seed: int, weights: str = "torch", skip: bool = False, width: int = 128) -> nn.Module:
+    generator = torch.Generator().manual_seed(seed)
+    return staf(2, 3, width=width, depth=3, omega0=30, law="theorem", weights=weights, skip=skip, generator=generator)
+
+
+def one_layer(seed: int, weights: str) -> Layer:
+    generator = torch.Generator().manual_seed(seed)
+    series = SineSeries(5, 30.0, law="theorem", generator=generator)
+    linear = nn.Linear(16, 16)
+    WEIGHT_LAWS[weights]()(linear, "hidden", series, generator)
+    return read_network(nn.Sequential(linear, series)).layers[0]
+
+
+def test_siren_has_unit_gain() -> None:
+    field = siren(2, 3, width=256, depth=4, generator=torch.Generator().manual_seed(0))
+    for gain in gradient_gains(field, points(), torch.Generator().manual_seed(1)):
+        assert gain.predicted == pytest.approx(1.0, abs=0.03)
+        assert gain.measured == pytest.approx(1.0, abs=0.06)
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_prediction_for_each_draw(skip: bool) -> None:
+    ratios = []
+    for seed in range(6):
+        field = paper_network(seed, skip=skip)
+        ratios += [g.measured / g.predicted for g in gradient_gains(field, points(), torch.Generator().manual_seed(1))]
+    assert np.exp(np.log(ratios).mean()) == pytest.approx(1.0, abs=0.2)
+    assert max(ratios) < 2.5
+    assert min(ratios) > 0.4
+
+
+def test_default_weights_multiply_gradients_by_a_third_of_omega0() -> None:
+    squares = [
+        predicted_gain(read_network(paper_network(seed, width=12, depth=2)).layers[1]) ** 2 for seed in range(400)
+    ]
+    error = 4 * np.std(squares) / math.sqrt(len(squares))
+    assert np.mean(squares) == pytest.approx(default_gain(30.0) ** 2, abs=error)
+
+
+def test_unit_gain_law_in_expectation() -> None:
+    field = paper_network(0, weights="unit_gain")
+    layer = read_network(field).layers[1]
+    variance = unit_gain_variance(field.activation(1).frequency, 128)
+    assert float(variance) == pytest.approx(float(layer.weight.square().mean()), rel=0.05)
+    squares = [predicted_gain(one_layer(seed, "unit_gain")) ** 2 for seed in range(1000)]
+    assert np.mean(squares) == pytest.approx(1.0, abs=4 * np.std(squares) / math.sqrt(len(squares)))
+
+
+def test_sequential_networks_and_refusals() -> None:
+    torch.manual_seed(0)
+    layers = [nn.Linear(2, 64), SineSeries(5, 30.0), nn.Linear(64, 64), SineSeries(5, 30.0), nn.Linear(64, 1)]
+    (gain,) = gradient_gains(nn.Sequential(*layers), points(), torch.Generator().manual_seed(0))
+    assert gain.layer == 1
+    assert 0.3 < gain.measured / gain.predicted < 3
+    with pytest.raises(ValueError, match="must end with a linear output"):
+        gradient_gains(nn.Sequential(*layers[:4]), points())
+    with pytest.raises(ValueError, match="fan_in must be at least 1, got 0"):
+        unit_gain_variance(torch.ones(3), 0)
