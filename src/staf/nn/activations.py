@@ -17,7 +17,7 @@ class Sine(nn.Module):
     0.0
     """
 
-    def __init__(self, omega0: float | int = 30.0) -> None:
+    def __init__(self, omega0: float = 30.0) -> None:
         super().__init__()
         self.omega0: float = check("omega0", omega0, Positive)
 
@@ -32,7 +32,7 @@ class Sine(nn.Module):
 class Finer(nn.Module):
     """FINER's: sin(omega0 (|x| + 1) x), the scale |x| + 1 taken without gradient."""
 
-    def __init__(self, omega0: float | int = 30.0) -> None:
+    def __init__(self, omega0: float = 30.0) -> None:
         super().__init__()
         self.omega0: float = check("omega0", omega0, Positive)
 
@@ -47,7 +47,7 @@ class Finer(nn.Module):
 class Gauss(nn.Module):
     """exp(-(sigma x)^2)."""
 
-    def __init__(self, sigma: float | int = 10.0) -> None:
+    def __init__(self, sigma: float = 10.0) -> None:
         super().__init__()
         self.sigma: float = check("sigma", sigma, Positive)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -11,9 +11,10 @@ from torch import Tensor, nn
 from staf._typing import Float
 from staf.nn._arguments import Depth, Size, check
 from staf.nn.init import TorchWeights, WeightLaw
-from staf.nn.linear import CoordinateLinear, Linear
+from staf.nn.linear import CoordinateLinear, Linear, check_coordinates
 
 
+@runtime_checkable
 class Encoding(Protocol):
     """A module from coordinates to `out_features` features."""
 
@@ -95,10 +96,7 @@ class CoordinateMLP(nn.Module):
 
     def forward(self, coordinates: Float[Tensor, "*points d"]) -> Float[Tensor, "*points c"]:
         """Values at the coordinates."""
-        if coordinates.shape[-1] != self.in_features:
-            raise ValueError(
-                f"coordinates must have last dimension {self.in_features}, got shape {tuple(coordinates.shape)}"
-            )
+        check_coordinates(coordinates, self.in_features)
         z = coordinates if self.encoding is None else self.encoding(coordinates)
         for index, layer in enumerate(self.layers):
             a = layer(z)

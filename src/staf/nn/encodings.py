@@ -38,7 +38,7 @@ class GaussianEncoding(nn.Module):
         in_features: int,
         *,
         features: int = 256,
-        scale: float | int = 10.0,
+        scale: float = 10.0,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from staf._typing import Float
 from staf.nn._arguments import Depth, Positive, Size, check, choose
 from staf.nn.init import fill, fill_torch_default, fill_uniform, gamma, uniform
-from staf.nn.linear import CoordinateLinear, Linear
+from staf.nn.linear import CoordinateLinear, Linear, check_coordinates
 
 FilterName = Literal["gabor", "fourier"]
 
@@ -104,10 +104,10 @@ class MultiplicativeFilterNetwork(nn.Module):
         width: int = 256,
         depth: int = 4,
         filters: str = "gabor",
-        input_scale: float | int = 256.0,
-        weight_scale: float | int = 1.0,
-        alpha: float | int = 6.0,
-        beta: float | int = 1.0,
+        input_scale: float = 256.0,
+        weight_scale: float = 1.0,
+        alpha: float = 6.0,
+        beta: float = 1.0,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -142,6 +142,7 @@ class MultiplicativeFilterNetwork(nn.Module):
 
     def forward(self, coordinates: Float[Tensor, "*points d"]) -> Float[Tensor, "*points c"]:
         """Values at the coordinates."""
+        check_coordinates(coordinates, self.in_features)
         z = self.filters[0](coordinates)
         for layer, filter_ in zip(self.layers, list(self.filters)[1:], strict=True):
             z = filter_(coordinates) * layer(z)

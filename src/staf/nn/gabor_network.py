@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from staf._typing import Float
 from staf.nn._arguments import Depth, Positive, Size, check
 from staf.nn.init import fill_torch_default
-from staf.nn.linear import CoordinateLinear, Linear
+from staf.nn.linear import CoordinateLinear, Linear, check_coordinates
 
 COMPLEX = {torch.float16: torch.complex32, torch.float32: torch.complex64, torch.float64: torch.complex128}
 
@@ -54,9 +54,9 @@ class Wire(nn.Module):
         *,
         width: int,
         depth: int = 4,
-        omega0: float | int = 30.0,
-        hidden_omega0: float | int = 30.0,
-        sigma0: float | int = 10.0,
+        omega0: float = 30.0,
+        hidden_omega0: float = 30.0,
+        sigma0: float = 10.0,
         planar: bool = False,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
@@ -91,6 +91,7 @@ class Wire(nn.Module):
 
     def forward(self, coordinates: Float[Tensor, "*points d"]) -> Float[Tensor, "*points c"]:
         """Values at the coordinates."""
+        check_coordinates(coordinates, self.in_features)
         z = coordinates
         for index, layer in enumerate(self.layers):
             window = None if self.orthogonal is None else self.orthogonal[index](z)

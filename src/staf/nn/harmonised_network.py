@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -14,8 +14,10 @@ from staf.nn._arguments import check
 from staf.nn.activations import Sine
 from staf.nn.coordinate_mlp import CoordinateMLP
 from staf.nn.harmoniser import Harmoniser
+from staf.nn.linear import check_coordinates
 
 
+@runtime_checkable
 class Observed(Protocol):
     """What `bind` needs of a task."""
 
@@ -50,7 +52,7 @@ class Incode(nn.Module):
         composer: CoordinateMLP,
         harmoniser: Harmoniser | None,
         *,
-        coefficients: float | int,
+        coefficients: float,
         penalty: tuple[float, float, float, float],
     ) -> None:
         super().__init__()
@@ -75,7 +77,9 @@ class Incode(nn.Module):
             return self.constants
         if self.observation is None:
             raise RuntimeError("INCODE reads its target: call field.bind(task) before using the field")
-        return self.harmoniser(self.observation)
+        # Half precision would round exp(b) omega0, the frequency itself.
+        with torch.autocast(device_type=self.observation.device.type, enabled=False):
+            return self.harmoniser(self.observation)
 
     def penalty(self) -> Float[Tensor, ""]:
         """The weighted sum of relu(-a), relu(-b), relu(-c), relu(-d): part of the training loss."""
@@ -99,6 +103,7 @@ class Incode(nn.Module):
 
     def forward(self, coordinates: Float[Tensor, "*points d"]) -> Float[Tensor, "*points c"]:
         """Values at the coordinates."""
+        check_coordinates(coordinates, self.in_features)
         a, b, c, d = self.coefficients().unbind()
         z = coordinates
         for index, layer in enumerate(self.composer.layers):

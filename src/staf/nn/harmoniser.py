@@ -40,7 +40,7 @@ class Harmoniser(nn.Module):
         signal: str,
         *,
         sample_rate: int = 44100,
-        head_bias: float | int = 0.312,
+        head_bias: float = 0.312,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,

@@ -116,7 +116,7 @@ class SirenStart:
     """
 
     extra_amplitude: float = 0.1
-    spread: Spread = "even"
+    spread: str = "even"
 
     def __post_init__(self) -> None:
         choose("spread", self.spread, ("even", "random"))

@@ -18,6 +18,12 @@ class Linear(nn.Linear):
         """Nothing: a weight law fills both tensors."""
 
 
+def check_coordinates(coordinates: Tensor, in_features: int) -> None:
+    """Refuse coordinates of another dimension than the network's."""
+    if coordinates.dim() < 1 or coordinates.shape[-1] != in_features:
+        raise ValueError(f"coordinates must have last dimension {in_features}, got shape {tuple(coordinates.shape)}")
+
+
 def exact_product(
     x: Float[Tensor, "*points d"], weight: Float[Tensor, "m d"], bias: Float[Tensor, " m"] | None = None
 ) -> Float[Tensor, "*points m"]:
@@ -29,8 +35,6 @@ def exact_product(
     >>> exact_product(torch.ones(4, 2), torch.ones(3, 2), torch.zeros(3)).shape
     torch.Size([4, 3])
     """
-    if x.shape[-1] != weight.shape[1]:
-        raise ValueError(f"coordinates must have last dimension {weight.shape[1]}, got shape {tuple(x.shape)}")
     with torch.autocast(device_type=x.device.type, enabled=False):
         x = x.to(weight.dtype)
         total = x[..., :1] * weight[:, 0] if bias is None else torch.addcmul(bias, x[..., :1], weight[:, 0])

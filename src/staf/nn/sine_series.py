@@ -41,7 +41,7 @@ class SineSeries(nn.Module):
     def __init__(
         self,
         terms: int = 5,
-        omega0: float | int = 30.0,
+        omega0: float = 30.0,
         *,
         width: int | None = None,
         law: str | Law = "siren_start",

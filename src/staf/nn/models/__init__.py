@@ -32,7 +32,7 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
 
 
 def build(
-    architecture: dict[str, Any],
+    architecture: Any,
     *,
     generator: torch.Generator | None = None,
     device: Device = None,
