@@ -46,8 +46,8 @@ def unit_gain_variance(frequency: Float[Tensor, "*width terms"], fan_in: int) ->
 
 def predicted_gain(layer: Layer, *, skip: bool = False) -> float:
     """sqrt(F E[W^2] E[rho'^2]), E[rho'^2] = (1/2) sum C^2 Omega^2 for well-spread pre-activations; + 1 with a skip."""
-    slope = (layer.amplitude * layer.frequency).square().sum(1).mean() / 2 + (1.0 if skip else 0.0)
-    return math.sqrt(float(len(layer.weight) * layer.weight.square().mean() * slope))
+    slope = (layer.amplitude * layer.frequency).square().sum(1) / 2 + (1.0 if skip else 0.0)
+    return math.sqrt(float((layer.weight.square().mean(1) * slope).sum()))
 
 
 def gradient_gains(
