@@ -36,6 +36,11 @@ def test_counts_of_the_cost_table(name: str, arguments: dict[str, Any], expected
     assert count(name, 2, 3, **arguments) == expected
 
 
+def test_counts_of_the_variants() -> None:
+    assert count("wire", 2, 3, planar=True) == 100_227
+    assert count("mfn", 2, 3, filters="fourier") == 201_219
+
+
 def test_counts_of_the_matched_parameter_figure() -> None:
     assert count("siren", 2, 1, depth=5) == 264_193
     assert count("staf", 2, 1, sharing="neuron", terms=5) == 213_761
