@@ -2,7 +2,30 @@
 
 from __future__ import annotations
 
+from staf.analysis.comparison import Comparison, compare_kernels, paper_networks, role_shares
+from staf.analysis.convergence import LazyConvergence, lazy_convergence
+from staf.analysis.dynamics import Dynamics, ParameterDynamics
+from staf.analysis.features import LayerMaps, activation_maps
+from staf.analysis.freezing import freeze_after_warm_up
 from staf.analysis.ntk import empirical_ntk
 from staf.analysis.selection import selected_parameters
+from staf.analysis.spectrum import Spectrum, alignment, ntk_spectrum
 
-__all__ = ["empirical_ntk", "selected_parameters"]
+__all__ = [
+    "Comparison",
+    "Dynamics",
+    "LayerMaps",
+    "LazyConvergence",
+    "ParameterDynamics",
+    "Spectrum",
+    "activation_maps",
+    "alignment",
+    "compare_kernels",
+    "empirical_ntk",
+    "freeze_after_warm_up",
+    "lazy_convergence",
+    "ntk_spectrum",
+    "paper_networks",
+    "role_shares",
+    "selected_parameters",
+]

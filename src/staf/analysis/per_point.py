@@ -17,7 +17,7 @@ def real_columns(parameter: Tensor) -> int:
 def column_groups(parameters: dict[str, nn.Parameter], most: int) -> Iterator[tuple[dict[str, nn.Parameter], slice]]:
     """Parameters in groups of at most `most` columns; a larger tensor comes alone, slice by slice.
 
-    >>> parameters = {"a": nn.Parameter(torch.zeros(3)), "b": nn.Parameter(torch.zeros(2)), "c": nn.Parameter(torch.zeros(9))}
+    >>> parameters = {name: nn.Parameter(torch.zeros(size)) for name, size in (("a", 3), ("b", 2), ("c", 9))}
     >>> [(list(group), (part.start, part.stop)) for group, part in column_groups(parameters, 5)]
     [(['a', 'b'], (0, 5)), (['c'], (0, 5)), (['c'], (5, 9))]
     """
