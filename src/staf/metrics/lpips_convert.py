@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import pickle
 import secrets
 import sys
 from collections.abc import Sequence
@@ -61,7 +62,10 @@ def read_arrays(path: str | os.PathLike[str]) -> dict[str, Tensor]:
 
         return load_file(file)
     if suffix in (".pth", ".pt"):
-        loaded = torch.load(file, map_location="cpu", weights_only=True)
+        try:
+            loaded = torch.load(file, map_location="cpu", weights_only=True)
+        except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
+            raise ValueError(f"{str(file)!r} holds more than tensors, or is damaged; no code in it was run") from error
         if not isinstance(loaded, dict) or not all(isinstance(value, Tensor) for value in loaded.values()):
             raise ValueError(f"{str(file)!r} must be a dictionary of tensors, got {type(loaded).__name__}")
         return dict(loaded)

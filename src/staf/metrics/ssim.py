@@ -23,7 +23,8 @@ def ssim(
 
         (2 m_x m_y + (K1 L)^2) (2 s_xy + (K2 L)^2) / ((m_x^2 + m_y^2 + (K1 L)^2) (s_x^2 + s_y^2 + (K2 L)^2))
 
-    averaged over positions and channels. Predictions are clamped to `data_range`, a peak or a pair (low, high). On an
+    averaged over positions and channels, as the authors and scikit-image do (some libraries also count reflected
+    borders). Predictions are clamped to `data_range`, a peak or a pair (low, high). On an
     image side shorter than 11 the window shrinks along it to the longest odd length that fits, so that one pixel
     still has a value: its luminance term.
 

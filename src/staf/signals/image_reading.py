@@ -15,9 +15,6 @@ from staf.signals.errors import SignalError
 from staf.signals.image import Image
 from staf.signals.image_conversion import ORIENTATION_TAG, image_from_pil, upright
 
-# What Pillow, imagecodecs, tifffile and numpy raise on bytes that are not what they claim to be.
-DAMAGE = (OSError, ValueError, SyntaxError, EOFError, RuntimeError, KeyError, IndexError, TypeError, struct.error)
-
 
 def read_png(path: Path, max_pixels: int) -> Image:
     """A PNG of any kind. 16 bits are decoded by libpng itself, since Pillow would read colour as 8."""
@@ -87,10 +84,11 @@ def damage_named(format: str) -> Iterator[None]:
     """Turns whatever a decoder raises on bad bytes into one sentence."""
     try:
         yield
-    except (SignalError, PermissionError):
+    except (SignalError, PermissionError, MemoryError):
         raise
-    except DAMAGE as error:
-        reason = str(error) or type(error).__name__
+    except Exception as error:
+        # Decoders raise all sorts on damaged bytes: numpy, for one, a tokenizer's error for a bad header.
+        reason = " ".join(str(error).split()) or type(error).__name__
         raise SignalError(f"it is damaged or cut short, or no {format} this version reads: {reason}") from error
 
 
