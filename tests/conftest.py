@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 
-# Tests compare bits and times; two threads is what the smallest supported machine has.
-os.environ.setdefault("OMP_NUM_THREADS", "2")
+# Tensors in tests are small: more threads would only wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from jaxtyping import install_import_hook
+
+import tests.shape_checks  # noqa: F401  (the hook looks it up by name)
 
 _HOOK = install_import_hook(["staf.ops", "staf.nn", "staf.metrics"], "tests.shape_checks.check")
 

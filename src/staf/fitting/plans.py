@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from ..nn import models
+from ..nn._arguments import did_you_mean
 from . import recipes
 from .recipe import Recipe
 
@@ -72,7 +73,7 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
     """
     budget = budget or Budget()
     if model not in models.MODELS:
-        raise ValueError(models.unknown("model", model, models.MODELS))
+        raise ValueError(f"there is no model {model!r}; {did_you_mean(model, models.MODELS)}")
     points = points_of(signal)
     on_cpu = device == "cpu"
     batch = 8192 if on_cpu and points > 8192 else None
@@ -175,7 +176,7 @@ def _paper(signal: SignalLike, recipe: Recipe, name: str, **arguments: Any) -> P
 
     def factory(generator: torch.Generator) -> nn.Module:
         return models.staf(
-            signal.in_features, signal.out_features, weights="default", generator=generator, **arguments
+            signal.in_features, signal.out_features, weights="torch", generator=generator, **arguments
         )
 
     return Plan(factory, recipe, reasons, name)
