@@ -16,6 +16,7 @@ from .fitting import Checkpoint, FileError, History, Recipe, file, loop
 from .fitting.plans import Budget, Plan
 from .fitting.plans import plan as make_plan
 from .fitting.task import Task
+from .nn import parameter_roles
 from .signals import SignalError
 from .tasks import Reconstruction
 
@@ -95,14 +96,29 @@ class FittedField:
 
 
 class Fit:
-    """The outcome of `staf.fit`: the field, its measures, the history, and the signal beside its reconstruction."""
+    """The outcome of `staf.fit`: the field, its measures, the history, and the signal beside its reconstruction.
 
-    def __init__(self, result: loop.Result, task: Task, plan: Plan, device: str) -> None:
+    `start` holds the activations' own tensors as they were before the first step, by name; `from_seed` says whether
+    the field was built from the plan and the seed, and not given.
+    """
+
+    def __init__(
+        self,
+        result: loop.Result,
+        task: Task,
+        plan: Plan,
+        device: str,
+        *,
+        start: dict[str, Tensor] | None = None,
+        from_seed: bool = False,
+    ) -> None:
         self.result = result
+        self.start = start or {}
+        self.from_seed = from_seed
         self.task = task
         self.plan = plan
         self.device = device
-        self.signal = getattr(task, "signal", None)
+        self.signal: Any = getattr(task, "signal", None)
         self.notes = [*getattr(self.signal, "notes", []), *result.notes]
         metadata = {
             **task.metadata(),
@@ -158,6 +174,11 @@ class Fit:
     def save(self, path: str | os.PathLike[str]) -> Path:
         return self.field.save(path)
 
+    def _repr_html_(self) -> str:
+        from .reports import notebook_html
+
+        return notebook_html(self)
+
 
 def fit(
     source: Any,
@@ -196,14 +217,21 @@ def fit(
             raise FileError(f"{resume} was made by another recipe: leave recipe out to go on with its own")
         if plan is None:
             recipe = saved.recipe
-    signal = source if isinstance(source, Task) else _signal(source)
+    signal: Any = source if isinstance(source, Task) else _signal(source)
     if plan is None:
         plan = make_plan(signal, Budget(steps, seconds, target_db), device=chosen_device.type)
     recipe = saved.recipe if saved is not None else _with_budget(recipe or plan.recipe, steps, seconds, target_db)
     task: Any = source if isinstance(source, Task) else Reconstruction(signal, recipe.convention)
+    from_seed = field is None
     if field is None:
         field = plan.field(seed)
     _check_features(field, task)
+    roles = parameter_roles(field)
+    start = {
+        name: parameter.detach().cpu().clone()
+        for name, parameter in field.named_parameters()
+        if roles[name] in ("amplitude", "frequency", "phase")
+    }
     field.to(chosen_device)
     result = loop.run(
         task.to(chosen_device),
@@ -215,7 +243,7 @@ def fit(
         checkpoint=Path(checkpoint) if checkpoint is not None else (Path(resume) if resume is not None else None),
         resume=saved,
     )
-    return Fit(result, task, plan, str(chosen_device))
+    return Fit(result, task, plan, str(chosen_device), start=start, from_seed=from_seed)
 
 
 def load(path: str | os.PathLike[str], module: nn.Module | None = None) -> FittedField:
@@ -260,5 +288,6 @@ def _check_features(field: nn.Module, task: Task) -> None:
     expected, got = (task.in_features, task.out_features), (arguments["in_features"], arguments["out_features"])
     if expected != got:
         raise ValueError(
-            f"the field maps {got[0]} coordinates to {got[1]} values, and the signal needs {expected[0]} to {expected[1]}"
+            f"the field maps {got[0]} coordinates to {got[1]} values, and the signal needs {expected[0]} to "
+            f"{expected[1]}"
         )

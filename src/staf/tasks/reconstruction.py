@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from ..fitting.task import Batch, Predict
 from ..metrics import psnr
 from ..signals.grid import Convention, coordinates
+from .image_measures import image_measures
 
 # Coordinates of signals up to this many points are made once; larger ones are made batch by batch.
 CACHED_POINTS = 2**22
@@ -82,9 +83,10 @@ class Reconstruction:
 
     def evaluate(self, predict: Predict) -> dict[str, float]:
         """PSNR of one fresh pass over all points, clamped, peak 1; images add SSIM."""
-        prediction = self.predict(predict)
-        measures = {"psnr": float(psnr(prediction, self.target.float(), data_range=1.0))}
-        return measures
+        prediction, target = self.predict(predict), self.target.float()
+        if self.signal.kind == "image":
+            return image_measures(prediction, target, self.signal.shape)  # type: ignore[arg-type]
+        return {"psnr": float(psnr(prediction, target, data_range=1.0))}
 
     def predict(self, predict: Predict) -> Tensor:
         """Every point's value (n, c), clamped to [0, 1], without holding all coordinates at once."""

@@ -1,0 +1,116 @@
+"""What made a fit: config.json, and the commands that make it again."""
+
+from __future__ import annotations
+
+import os
+import platform
+import pprint
+import shlex
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from ..api import Fit
+
+PACKAGES = ("staf", "torch", "numpy", "safetensors", "pillow", "scikit-image")
+
+
+def configuration(fit: Fit) -> dict[str, Any]:
+    """Model, recipe, seed, signal, plan, versions and machine, JSON-able."""
+    signal = None
+    if fit.signal is not None:
+        signal = {key: value for key, value in fit.signal.metadata().items() if key != "profile"}
+        signal["source"] = fit.signal.source
+    return {
+        "architecture": getattr(fit.module, "architecture", None),
+        "seed": fit.result.seed,
+        "recipe": fit.recipe.to_plain(),
+        "task": fit.field.metadata.get("task"),
+        "signal": signal,
+        "plan": {"name": fit.plan.name, "reasons": list(fit.plan.reasons)},
+        "notes": list(fit.notes),
+        "device": device_name(fit.device),
+        "versions": versions(),
+        "reproduce": {"command": command(fit), "python": python(fit)},
+    }
+
+
+def versions() -> dict[str, str]:
+    """The versions that a result may depend on."""
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def device_name(device: str) -> str:
+    """A device in words.
+
+    >>> device_name("cpu").startswith("cpu (")
+    True
+    """
+    if torch.device(device).type == "cuda" and torch.cuda.is_available():
+        return f"{device} ({torch.cuda.get_device_name(device)})"
+    return f"{device} ({_processor()}, {os.cpu_count()} cores, {torch.get_num_threads()} threads)"
+
+
+def command(fit: Fit) -> str | None:
+    """The command that repeats a fit, or None where only Python can: a foreign network, an array, another recipe."""
+    source = getattr(fit.signal, "source", None)
+    architecture = getattr(fit.module, "architecture", None)
+    if source is None or architecture is None or fit.plan.recipe != fit.recipe or not fit.from_seed:
+        return None
+    words = ["staf", "fit", str(source), "--model", architecture["name"], "--seed", str(fit.result.seed)]
+    for flag, value in (("--steps", fit.recipe.steps), ("--seconds", fit.recipe.seconds)):
+        if value is not None:
+            words += [flag, f"{value:g}" if isinstance(value, float) else str(value)]
+    if fit.recipe.target_db is not None:
+        words += ["--target-db", f"{fit.recipe.target_db:g}"]
+    words += ["--device", torch.device(fit.device).type]
+    return shlex.join(words)
+
+
+def python(fit: Fit) -> str:
+    """The Python that repeats a fit, every constant spelled out."""
+    source = getattr(fit.signal, "source", None)
+    opened = repr(str(source)) if source is not None else "your_signal"
+    architecture = getattr(fit.module, "architecture", None)
+    seed = fit.result.seed
+    if architecture is None:
+        field = "your_module"
+    else:
+        arguments = dict(architecture["arguments"])
+        first = f"{arguments.pop('in_features')}, {arguments.pop('out_features')}"
+        rest = "".join(f",\n    {name}={_literal(value)}" for name, value in arguments.items())
+        generator = f"torch.Generator().manual_seed({seed})"
+        field = f"staf.nn.models.{architecture['name']}(\n    {first}{rest},\n    generator={generator},\n)"
+    recipe = pprint.pformat(fit.recipe.to_plain(), width=100, sort_dicts=False)
+    return (
+        f"import staf\nimport torch\n\nfield = {field}\nrecipe = staf.Recipe.from_plain(\n{_indent(recipe)}\n)\n"
+        f"fit = staf.fit({opened}, field=field, recipe=recipe, seed={seed}, device={fit.device!r})\n"
+        'print(fit.metrics["psnr"])\n'
+    )
+
+
+def _literal(value: Any) -> str:
+    return repr(tuple(value)) if isinstance(value, list) else repr(value)
+
+
+def _indent(text: str) -> str:
+    return "\n".join("    " + line for line in text.splitlines())
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

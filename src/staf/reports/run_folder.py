@@ -1,0 +1,154 @@
+"""The run folder: everything worth keeping of a fit, each file whole or not at all, the model first."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .._files import atomic_write
+from ..signals import SignalError
+from .errors import RunError
+
+if TYPE_CHECKING:
+    from ..api import Fit
+
+MODEL, HISTORY, METRICS, CONFIG, REPORT = (
+    "model.safetensors",
+    "history.csv",
+    "metrics.json",
+    "config.json",
+    "report.html",
+)
+RECONSTRUCTION = "reconstruction"
+SUFFIXES = (".png", ".tiff", ".npy", ".wav", ".ply")
+
+
+@dataclass(frozen=True)
+class RunPaths:
+    """Where the parts of a run are; `reconstruction` is None for a fit of a task without a signal."""
+
+    folder: Path
+    model: Path
+    reconstruction: Path | None
+    history: Path
+    metrics: Path
+    config: Path
+    report: Path
+
+
+def write_run(fit: Fit, folder: str | os.PathLike[str], *, overwrite: bool = False) -> RunPaths:
+    """Write model.safetensors, the reconstruction, history.csv, metrics.json, config.json and report.html.
+
+    The model is written first, and a later file that fails does not stop the others: the failure is raised at the end
+    as a `RunError` that names what is there and what is not. A folder that holds a run is refused unless `overwrite`;
+    other files in it are left alone.
+
+    >>> import numpy as np, staf, tempfile
+    >>> fit = staf.fit(np.eye(8, dtype=np.float32), field=staf.siren(2, 1, width=8, depth=1), steps=2, progress=False)
+    >>> paths = write_run(fit, tempfile.mkdtemp())
+    >>> sorted(path.name for path in paths.folder.iterdir())
+    ['config.json', 'history.csv', 'metrics.json', 'model.safetensors', 'reconstruction.tiff', 'report.html']
+    """
+    folder = Path(folder)
+    check_folder(folder, overwrite=overwrite)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"cannot make the folder {str(folder)!r}: {error.strerror or error}") from error
+    paths = _paths(fit, folder)
+    fit.save(paths.model)
+    for stale in existing(folder):
+        if stale != paths.model:
+            with contextlib.suppress(OSError):
+                stale.unlink()
+
+    document: dict[str, Any] = {}
+    failures: list[str] = []
+
+    def attempt(path: Path, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except (OSError, ValueError, RuntimeError, MemoryError) as error:
+            failures.append(f"{path.name}: {error or type(error).__name__}")
+
+    def measure() -> None:
+        from .measures import measures
+
+        document.update(measures(fit, paths.reconstruction))
+        atomic_write(paths.metrics, as_json(document))
+
+    def configure() -> None:
+        from .configuration import configuration
+
+        atomic_write(paths.config, as_json(configuration(fit)))
+
+    def report() -> None:
+        from .page import report_html
+
+        atomic_write(paths.report, report_html(fit, document))
+
+    if paths.reconstruction is not None:
+        target = paths.reconstruction
+        attempt(target, lambda: fit.reconstruction.save(target))
+    attempt(paths.history, lambda: atomic_write(paths.history, fit.history.to_csv()))
+    attempt(paths.metrics, measure)
+    attempt(paths.config, configure)
+    attempt(paths.report, report)
+    if failures:
+        raise RunError(f"the model is saved in {str(paths.model)!r}, but not {'; '.join(failures)}")
+    return paths
+
+
+def existing(folder: str | os.PathLike[str]) -> list[Path]:
+    """The files of a run that a folder already holds."""
+    names = [MODEL, HISTORY, METRICS, CONFIG, REPORT, *(RECONSTRUCTION + suffix for suffix in SUFFIXES)]
+    return [Path(folder) / name for name in names if (Path(folder) / name).exists()]
+
+
+def check_folder(folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Refuse a folder that holds a run or cannot be one; worth calling before hours of training, not after.
+
+    >>> check_folder("/no/such/folder/yet")
+    """
+    path = Path(folder)
+    if path.exists() and not path.is_dir():
+        raise RunError(f"the output must be a folder, and {str(path)!r} is a file")
+    found = existing(path)
+    if found and not overwrite:
+        raise RunError(f"{str(path)!r} already holds a run ({found[0].name}): choose another folder, or overwrite it")
+
+
+def reconstruction_suffix(signal: Any) -> str:
+    """The suffix of a file that keeps a signal's own samples.
+
+    >>> import numpy as np, staf
+    >>> [reconstruction_suffix(staf.Image(np.zeros((2, 2), dtype))) for dtype in ("uint8", "uint16", "float32")]
+    ['.png', '.png', '.tiff']
+    """
+    if signal.kind == "image":
+        if signal.dtype.kind != "f":
+            return ".png"
+        return ".npy" if str(signal.source or "").lower().endswith(".npy") else ".tiff"
+    suffixes = {"audio": ".wav", "shape": ".ply"}
+    if signal.kind not in suffixes:
+        raise SignalError(f"a run folder holds images, audio and shapes, got a signal of kind {signal.kind!r}")
+    return suffixes[signal.kind]
+
+
+def as_json(document: dict[str, Any]) -> str:
+    """Indented JSON that every reader takes: no NaN, no Infinity."""
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+def _paths(fit: Fit, folder: Path) -> RunPaths:
+    reconstruction = None
+    if fit.signal is not None:
+        reconstruction = folder / (RECONSTRUCTION + reconstruction_suffix(fit.signal))
+    return RunPaths(
+        folder, folder / MODEL, reconstruction, folder / HISTORY, folder / METRICS, folder / CONFIG, folder / REPORT
+    )

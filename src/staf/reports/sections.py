@@ -1,0 +1,252 @@
+"""The parts of the report, each a function from a fit to HTML."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..figures.activations import ActivationCurves, activation_curves
+from . import configuration as made
+from .charts import activation_chart, psnr_chart
+from .colours import ERROR_COLOURS
+from .pictures import Pictures, View, pictures
+from .text import duration, number, text
+
+if TYPE_CHECKING:
+    from ..api import Fit
+
+LABELS = {"psnr": "PSNR", "ssim": "SSIM", "lpips": "LPIPS", "psnr_of_file": "PSNR of the saved file"}
+PANES = (("target", "Target"), ("reconstruction", "Reconstruction"), ("error", "Error"))
+
+
+def heading(fit: Fit) -> str:
+    """Name, kind and network."""
+    architecture = getattr(fit.module, "architecture", None)
+    network = architecture["name"] if architecture else type(fit.module).__name__
+    if fit.signal is None:
+        return f"<header><h1>Fit of a task</h1><p class='lead'>{text(network)}</p></header>"
+    source = f" from <bdi>{text(fit.signal.source)}</bdi>" if getattr(fit.signal, "source", None) else ""
+    return (
+        f"<header><h1><bdi>{text(fit.signal.name)}</bdi></h1>"
+        f'<p class="lead">{text(_describe(fit.signal))}{source}, fitted by {text(network)}</p></header>'
+    )
+
+
+def numbers(fit: Fit, measures: dict[str, Any]) -> str:
+    """The measures as tiles, PSNR first; words where one has no number."""
+    notes = measures.get("notes", {})
+    tiles = [("PSNR", number(_measure(measures, "psnr"), 2), " dB", "main")]
+    if "ssim" in measures:
+        tiles.append(("SSIM", number(_measure(measures, "ssim"), 4), "", ""))
+    if measures.get("lpips") is not None:
+        tiles.append(("LPIPS", number(measures["lpips"], 4), "", ""))
+    if "psnr_of_file" in measures:
+        tiles.append(("PSNR of the saved file", number(_measure(measures, "psnr_of_file"), 2), " dB", ""))
+    known = {"psnr", "ssim", "lpips", "psnr_of_file"}
+    for name, value in measures.items():
+        if name not in known and name in fit.metrics:
+            tiles.append((name, number(value, 4), "", ""))
+    tiles += [
+        ("Training", text(duration(fit.result.seconds)), "", ""),
+        ("Steps", f"{fit.result.steps:,}", "", ""),
+        ("Parameters", f"{sum(p.numel() for p in fit.module.parameters()):,}", "", ""),
+    ]
+    shown = "".join(
+        f"<div{' class=main' if kind else ''}><dt>{text(name)}</dt><dd>{value}<small>{unit}</small></dd></div>"
+        for name, value, unit, kind in tiles
+    )
+    words = [
+        f"{LABELS.get(name, name)}: {note.split('. ')[0]}" for name, note in notes.items() if measures.get(name) is None
+    ]
+    remarks = "".join(f'<p class="lead">{text(word)}</p>' for word in words)
+    return f'<dl class="numbers">{shown}</dl>{remarks}'
+
+
+def look(fit: Fit) -> str:
+    """Target, reconstruction and error side by side, with a magnifier that moves over all three at once."""
+    if fit.signal is None or fit.signal.kind != "image" or fit.reconstruction.shape != fit.signal.shape:
+        return ""
+    seen = pictures(fit.signal, fit.reconstruction)
+    choices = ""
+    if len(seen.views) > 1:
+        buttons = "".join(
+            f'<label class="choice"><input type="radio" name="view" value="{i}"{" checked" if i == 0 else ""}>'
+            f"<span>{text(view.title)}</span></label>"
+            for i, view in enumerate(seen.views)
+        )
+        choices = f"<fieldset><legend>What to look at</legend>{buttons}</fieldset>"
+    details = "".join(
+        f'<span data-detail="{i}"{"" if i == 0 else " hidden"}>{text(view.title)}, {text(view.detail)}.</span>'
+        for i, view in enumerate(seen.views)
+    )
+    panes = "".join(_pane(kind, title, seen.views, index == 0) for index, (kind, title) in enumerate(PANES))
+    lenses = "".join(
+        f'<figure class="lens"><figcaption><span>{title}<i>, magnified</i></span></figcaption>'
+        f'<canvas width="300" height="300" role="img" aria-label="{title} under the magnifier"></canvas></figure>'
+        for _, title in PANES
+    )
+    return (
+        '<section><h2>Look closer</h2><p class="explain">Drag over any picture, or focus one and use the arrow keys '
+        f"(with Shift for larger steps) and + or −. {details}</p>"
+        f'<div class="controls">{choices}<label class="magnify">Magnify '
+        '<input type="range" min="2" max="24" value="6" step="1"><output>6×</output></label></div>'
+        f'<div class="stage">{panes}{lenses}</div><p class="readout" role="status"></p>{_scale(seen)}</section>'
+    )
+
+
+def training(fit: Fit, measures: dict[str, Any]) -> str:
+    """The PSNR curve, and why training ended."""
+    chart = psnr_chart(fit.history.psnr, _measure(measures, "psnr"))
+    reasons = "".join(f"<li>{text(reason)}</li>" for reason in fit.plan.reasons)
+    notes = "".join(f"<li>{text(note)}</li>" for note in fit.notes)
+    remarks = f"<h3>Worth knowing</h3><ul>{notes}</ul>" if notes else ""
+    return (
+        '<section><div class="pair"><div><h2>Training</h2><p class="explain">Each step\'s batch before its update: '
+        "mean and range of neighbouring steps. The dot is the final measure. "
+        f"Ended: {text(fit.stopped)}.</p>{chart}</div>"
+        f"<div><h2>The plan, and why</h2><ul>{reasons}</ul>{remarks}</div></div></section>"
+    )
+
+
+def activations(fit: Fit) -> str:
+    """Every activation before and after training, over the inputs it meets."""
+    curves = activation_curves(fit.module, fit.start, in_features=fit.task.in_features)
+    if not curves:
+        return ""
+    trained = any(curve.trained for curve in curves)
+    charts = "".join(f"<figure><h3>{text(curve.name)}</h3>{activation_chart(curve)}</figure>" for curve in curves)
+    key = '<span><svg viewBox="0 0 28 12"><path class="line after" d="M0 6H28"/></svg>after training</span>'
+    if trained:
+        key = '<span><svg viewBox="0 0 28 12"><path class="line before" d="M0 6H28"/></svg>before</span>' + key
+    else:
+        key = key.replace("after training", "fixed, not trained")
+    key += '<span><svg viewBox="0 0 28 12"><path class="area inputs" d="M0 0H28V12H0Z"/></svg>inputs it meets</span>'
+    table = _sinusoid_table(curves)
+    return (
+        '<section><h2>Activations</h2><p class="explain">What each layer computes, drawn where the central 99% of its '
+        f'inputs lie.</p><p class="key">{key}</p><div class="layers">{charts}</div>{table}</section>'
+    )
+
+
+def settings(fit: Fit, measures: dict[str, Any]) -> str:
+    """Network, recipe, versions and machine as tables."""
+    architecture = getattr(fit.module, "architecture", None)
+    network = {"module": type(fit.module).__name__}
+    if architecture:
+        network = {"model": architecture["name"], **architecture["arguments"]}
+    recipe = {name: value for name, value in fit.recipe.to_plain().items() if value is not None}
+    machine = {"device": made.device_name(fit.device), **made.versions()}
+    return (
+        '<section><h2>Settings</h2><div class="pair">'
+        f"<div><h3>Network</h3>{_table(network)}</div>"
+        f"<div><h3>Recipe</h3>{_table({'seed': fit.result.seed, **recipe})}</div>"
+        f"<div><h3>Machine and versions</h3>{_table(machine)}</div>"
+        f'<div><h3>How it was measured</h3><p class="soft">{text(measures.get("protocol", ""))}</p></div>'
+        "</div></section>"
+    )
+
+
+def reproduce(fit: Fit) -> str:
+    """The command and the Python that make this fit again."""
+    line = made.command(fit)
+    shell = (
+        _code(line) if line else '<p class="explain">This fit was made in Python, and no single command repeats it.</p>'
+    )
+    clock = ""
+    if fit.recipe.seconds is not None:
+        clock = (
+            '<p class="explain">The schedule followed the clock, so another run ends near these numbers and not at '
+            "them; give steps in place of seconds for the same bits.</p>"
+        )
+    return (
+        f"<section><h2>Make it again</h2>{clock}{shell}"
+        "<details><summary>In Python, every constant spelled out</summary>"
+        f"<div>{_code(made.python(fit))}</div></details></section>"
+    )
+
+
+def _pane(kind: str, title: str, views: list[View], first: bool) -> str:
+    images = "".join(
+        f'<img data-view="{i}" src="{getattr(view, kind)}" width="{view.width}" height="{view.height}" '
+        f'alt="{title}: {text(view.title)}"{"" if i == 0 else " hidden"}>'
+        for i, view in enumerate(views)
+    )
+    return (
+        f'<figure class="pane{" first" if first else ""}"><figcaption>{title}</figcaption>'
+        f'<div class="holder" tabindex="0" role="group" aria-label="{title}: arrow keys move the magnifier">{images}'
+        '<div class="frame"></div></div></figure>'
+    )
+
+
+def _scale(seen: Pictures) -> str:
+    stops = "".join(
+        f'<stop offset="{i / 8:.3f}" stop-color="#{bytes(ERROR_COLOURS[min(255, i * 32)]).hex()}"/>' for i in range(9)
+    )
+    levels = seen.ceiling * 255
+    return (
+        '<div class="scale"><svg viewBox="0 0 420 34" role="img" aria-label="Colours of the error map">'
+        f'<defs><linearGradient id="scale">{stops}</linearGradient></defs>'
+        '<rect width="420" height="12" rx="3" fill="url(#scale)"/>'
+        '<text x="0" y="29">no error</text>'
+        f'<text x="420" y="29" text-anchor="end">{seen.ceiling:.3g} of the range ({levels:.3g} of 255) and more</text>'
+        f'</svg></div><p class="readout">Error of a pixel: root mean square over its channels; the largest is '
+        f"{seen.largest:.3g} of the range.</p>"
+    )
+
+
+def _sinusoid_table(curves: list[ActivationCurves]) -> str:
+    rows = []
+    for curve in curves:
+        if curve.sinusoids_after is None:
+            continue
+        before = curve.sinusoids_before
+        for i in range(len(curve.sinusoids_after[0])):
+            cells = "".join(
+                f"<td>{_arrow(None if before is None else before[part][i], curve.sinusoids_after[part][i])}</td>"
+                for part in range(3)
+            )
+            rows.append(f"<tr><td>{text(curve.name)}</td><td>{i + 1}</td>{cells}</tr>")
+    if not rows:
+        return ""
+    head = "<tr><th>layer</th><th>term</th><th>amplitude C</th><th>frequency Ω</th><th>phase Φ</th></tr>"
+    return (
+        "<details><summary>The sinusoids in numbers</summary>"
+        f'<div class="wide"><table>{head}{"".join(rows)}</table></div></details>'
+    )
+
+
+def _arrow(before: np.floating | None, after: np.floating) -> str:
+    return f"{after:.3f}" if before is None or before == after else f"{before:.3f} → {after:.3f}"
+
+
+def _table(rows: dict[str, Any]) -> str:
+    return (
+        "<table>"
+        + "".join(f"<tr><th>{text(k)}</th><td>{text(_plain(v))}</td></tr>" for k, v in rows.items())
+        + "</table>"
+    )
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_plain(item)}" for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(_plain(item) for item in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _code(code: str) -> str:
+    return f'<div class="code"><pre>{text(code)}</pre><button type="button">Copy</button></div>'
+
+
+def _measure(measures: dict[str, Any], name: str) -> float | None:
+    """A measure as a number: those that JSON cannot hold are infinite."""
+    value = measures.get(name)
+    if value is None and "infinite" in measures.get("notes", {}).get(name, ""):
+        return float("inf")
+    return value
+
+
+def _describe(signal: Any) -> str:
+    return repr(signal).split(", ", 1)[-1].rstrip(")") if signal.kind == "image" else signal.kind
