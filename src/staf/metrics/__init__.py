@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from staf.metrics.chamfer import chamfer
+from staf.metrics.iou import iou
 from staf.metrics.lpips import LPIPS, load_lpips, lpips
 from staf.metrics.psnr import psnr
 from staf.metrics.ssim import ssim
 
-__all__ = ["LPIPS", "load_lpips", "lpips", "psnr", "ssim"]
+__all__ = ["LPIPS", "chamfer", "iou", "load_lpips", "lpips", "psnr", "ssim"]

@@ -1,0 +1,33 @@
+"""Chamfer distance of two point clouds."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from staf._typing import Float
+
+
+def chamfer(first: Float[Tensor, "n d"], second: Float[Tensor, "m d"]) -> Float[Tensor, ""]:
+    """mean_i min_j |x_i - y_j|^2 + mean_j min_i |x_i - y_j|^2, the squared, two-sided form.
+
+    For surfaces the points are samples of equal density on both, and the value goes with their number (two samplings
+    of one surface are never 0 apart) and with the square of the unit of length: state both beside it. Neighbours are
+    found exactly, in float64, by a k-d tree on the CPU; no gradient is kept.
+
+    >>> square = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    >>> chamfer(square, square + torch.tensor([0.0, 0.125])).item()
+    0.03125
+    """
+    for name, points in (("first", first), ("second", second)):
+        if points.ndim != 2 or len(points) == 0:
+            raise ValueError(f"{name} must have shape (n, d) with at least one point, got {tuple(points.shape)}")
+        if not torch.isfinite(points).all():
+            raise ValueError(f"{name} must hold numbers only, got NaN or Inf")
+    if first.shape[1] != second.shape[1]:
+        raise ValueError(f"both clouds must have one dimension, got {first.shape[1]} and {second.shape[1]}")
+    from scipy.spatial import KDTree
+
+    x, y = (points.detach().cpu().double().numpy() for points in (first, second))
+    forth, back = KDTree(y).query(x)[0], KDTree(x).query(y)[0]
+    return torch.tensor((forth**2).mean() + (back**2).mean(), dtype=torch.float64)

@@ -1,0 +1,26 @@
+"""Intersection over union of two volumes."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from staf._typing import Bool, Float
+
+
+def iou(prediction: Bool[Tensor, "*shape"], target: Bool[Tensor, "*shape"]) -> Float[Tensor, ""]:
+    """|A and B| / |A or B| of two occupancies on the same points, in [0, 1]; two empty ones are equal, hence 1.
+
+    A field's values become an occupancy by a threshold, 0.5 for targets of 0 and 1: `iou(values > 0.5, target)`.
+    Counts are exact at any size.
+
+    >>> iou(torch.tensor([True, True, False]), torch.tensor([False, True, True])).item() == 1 / 3
+    True
+    """
+    if prediction.shape != target.shape:
+        raise ValueError(
+            f"prediction and target must have one shape, got {tuple(prediction.shape)} and {tuple(target.shape)}"
+        )
+    union = torch.count_nonzero(prediction | target).double()
+    shared = torch.count_nonzero(prediction & target).double()
+    return torch.where(union > 0, shared / union, torch.ones_like(union))
