@@ -13,8 +13,8 @@ import tests.shape_checks  # noqa: F401  (the hook looks it up by name)
 
 _HOOK = install_import_hook(["staf.ops", "staf.nn", "staf.metrics"], "tests.shape_checks.check")
 
-import pytest
-import torch
+import pytest  # noqa: E402
+import torch  # noqa: E402
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

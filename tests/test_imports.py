@@ -12,7 +12,8 @@ def run(code: str) -> str:
     return done.stdout
 
 
-HEAVY = "PIL tifffile imagecodecs skimage scipy matplotlib tyro rich pooch torchmetrics triton soundfile trimesh".split()
+HEAVY = ["PIL", "tifffile", "imagecodecs", "skimage", "scipy", "matplotlib", "tyro", "rich", "pooch", "torchmetrics"]
+HEAVY += ["triton", "soundfile", "trimesh"]
 
 
 def test_import_is_quiet_and_loads_nothing_heavy():
@@ -35,7 +36,8 @@ threads, state = torch.get_num_threads(), torch.random.get_rng_state()
 import staf
 from staf.signals import Image
 fit = staf.fit(Image(np.random.default_rng(0).random((6, 5, 3), dtype=np.float32)),
-               staf.staf(2, 3, width=8, depth=2, generator=torch.Generator()), staf.recipes.default(steps=2), progress=False)
+               staf.staf(2, 3, width=8, depth=2, generator=torch.Generator()),
+               staf.recipes.default(steps=2), progress=False)
 assert (threads, True) == (torch.get_num_threads(), torch.equal(state, torch.random.get_rng_state()))
 assert not torch.cuda.is_initialized()
 import tempfile, pathlib

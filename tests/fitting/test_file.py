@@ -175,7 +175,7 @@ def test_huge_declared_shapes_are_refused_without_allocating(tmp_path):
 )
 def test_tensor_entries_that_disagree_are_refused(tmp_path, tensors):
     header = {"__metadata__": {"staf": json.dumps(document())}, **tensors}
-    with pytest.raises(FileError, match="broken header|truncated"):
+    with pytest.raises(FileError, match=r"broken header|truncated"):
         read_header(forge(tmp_path / "f.safetensors", header, b"\0" * 4))
 
 
@@ -213,4 +213,4 @@ def test_deep_nesting_is_a_broken_header(tmp_path):
     raw = b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     with pytest.raises(FileError, match="broken header"):
         read_header(forge(tmp_path / "f.safetensors", raw))
-    assert file.MAX_HEADER_BYTES > len(raw)
+    assert len(raw) < file.MAX_HEADER_BYTES

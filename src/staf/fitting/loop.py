@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from . import interrupt
 from .batches import Batches
+from .capture import CapturedStepper
 from .checkpoint import Checkpoint, fingerprint
 from .history import History, decibels
 from .optimiser import Optimiser
@@ -24,6 +25,8 @@ from .stepper import Stepper
 from .task import Predict, Task
 
 CHECKPOINT_SECONDS = 60.0
+# A group of captured steps is about this long, so that progress moves and Ctrl-C is heard.
+GROUP_SECONDS = 0.25
 CHUNK = {"cpu": 2**14, "cuda": 2**20}
 
 
@@ -136,9 +139,8 @@ def run(
         bind(task)
     total = recipe.total_steps(task.points)
     optimiser = Optimiser(module, recipe)
-    batches = Batches(
-        task.points, recipe.batch_size(task.points), torch.Generator().manual_seed(seed), device=device
-    )
+    generator = torch.Generator(device).manual_seed(seed)
+    batches = Batches(task.points, recipe.batch_size(task.points), generator)
     history, step, elapsed_before = History(), 0, 0.0
     keeper = Keeper(patience=max(50, (total or 1000) // 10))
     mark = fingerprint(task)
@@ -149,11 +151,13 @@ def run(
         keeper.first = history.loss[0] if history.loss else math.nan
         keeper.best, keeper.best_step, keeper.weights = resume.best_loss, resume.best_step, resume.best
     keeper.start(module)
-    stepper = Stepper(task, module, optimiser, batches, group=1 if device.type == "cpu" else 25, chunk=chunk)
+    kind, group = (CapturedStepper, 100) if device.type == "cuda" else (Stepper, 1)
+    stepper = kind(task, module, optimiser, batches, group=group, chunk=chunk)
     notes: list[str] = [] if resume is None else list(resume.notes)
     started = time.monotonic()
     last_saved = started
     confirm_after = 0.0
+    step_seconds = GROUP_SECONDS / 2
     stopped: str | None = None
 
     def elapsed() -> float:
@@ -192,7 +196,8 @@ def run(
             if recipe.seconds is not None and elapsed() >= recipe.seconds:
                 stopped = "the time is up"
                 break
-            count = stepper.group if total is None else min(stepper.group, total - step)
+            count = min(stepper.group, max(1, int(GROUP_SECONDS / step_seconds)))
+            count = count if total is None else min(count, total - step)
             multipliers = [recipe.schedule(fraction(step + i)) for i in range(count)]
             frozen = recipe.freeze_activations_from
             rates = [
@@ -200,7 +205,9 @@ def run(
                 for i, multiplier in enumerate(multipliers)
             ]
             said = len(stepper.notes)
-            losses = stepper.advance(rates)
+            began = time.monotonic()
+            losses = stepper.advance(rates)[:, 0].tolist()
+            step_seconds = max((time.monotonic() - began) / count, 1e-6)
             for sentence in stepper.notes[said:]:
                 bar.say(sentence)
             now = elapsed()
@@ -220,12 +227,12 @@ def run(
             for callback in callbacks:
                 callback(state)
             stopped = state.stopped
-            if stopped is None and recipe.target_db is not None and state.psnr >= recipe.target_db > 0:
-                if now >= confirm_after:
-                    measured = task.evaluate(predictor(module, stepper.chunk))["psnr"]
-                    confirm_after = elapsed() + 5 * (elapsed() - now)
-                    if measured >= recipe.target_db:
-                        stopped = f"reached {measured:.2f} dB"
+            target = recipe.target_db
+            if stopped is None and target is not None and state.psnr >= target and now >= confirm_after:
+                measured = task.evaluate(predictor(module, stepper.chunk))["psnr"]
+                confirm_after = elapsed() + 5 * (elapsed() - now)
+                if measured >= target:
+                    stopped = f"reached {measured:.2f} dB"
             if interruption:
                 path = Path(checkpoint) if checkpoint else Path(f"staf-interrupted-{mark[:8]}.safetensors")
                 save(path)
@@ -245,5 +252,7 @@ def _interrupted(
     assert interruption.signal_number is not None
     name = "Ctrl-C" if interruption.signal_number == signal.SIGINT else "SIGTERM"
     of = f" of {total}" if total else ""
-    message = f"stopped by {name} after step {step}{of}; saved {path}, and the same call with resume={str(path)!r} goes on"
+    message = (
+        f"stopped by {name} after step {step}{of}; saved {path}, and the same call with resume={str(path)!r} goes on"
+    )
     return interrupt.Interrupted(message, path, interruption.signal_number, step)

@@ -67,12 +67,14 @@ class Muon(torch.optim.Optimizer):
             for shape, parameters in by_shape.items():
                 updates = []
                 for parameter in parameters:
+                    gradient = parameter.grad
+                    assert gradient is not None
                     state = self.state[parameter]
                     if "momentum_buffer" not in state:
                         state["momentum_buffer"] = torch.zeros_like(parameter)
                     buffer = state["momentum_buffer"]
-                    buffer.mul_(momentum).add_(parameter.grad)
-                    updates.append(torch.add(parameter.grad, buffer, alpha=momentum))
+                    buffer.mul_(momentum).add_(gradient)
+                    updates.append(torch.add(gradient, buffer, alpha=momentum))
                 scale = 0.2 * max(shape[-2:]) ** 0.5
                 directions = orthogonalise(torch.stack(updates))
                 for parameter, direction in zip(parameters, directions, strict=True):

@@ -175,8 +175,6 @@ def _paper(signal: SignalLike, recipe: Recipe, name: str, **arguments: Any) -> P
     ]
 
     def factory(generator: torch.Generator) -> nn.Module:
-        return models.staf(
-            signal.in_features, signal.out_features, weights="torch", generator=generator, **arguments
-        )
+        return models.staf(signal.in_features, signal.out_features, weights="torch", generator=generator, **arguments)
 
     return Plan(factory, recipe, reasons, name)

@@ -19,7 +19,7 @@ class Stepper:
     walks through them, and the losses come back together.
 
     Losses of chunks add up, so a batch that does not fit in memory is halved and tried again; the optimiser has not
-    moved by then, so nothing is lost.
+    moved by then, so nothing is lost. A task whose loss is a vector trains several networks at once.
     """
 
     def __init__(
@@ -31,35 +31,33 @@ class Stepper:
         self.notes: list[str] = []
         self._penalty = getattr(field, "penalty", None)
         self._rates = torch.zeros(group, len(optimiser.base_rates), device=device)
-        self._losses = torch.zeros(group, device=device)
+        self._losses = torch.zeros(group, getattr(task, "networks", 1), device=device, dtype=torch.float32)
         self._counter = torch.zeros(1, dtype=torch.long, device=device)
         self._whole = task.batch(None) if batches.full else None
         if not batches.full:
             self._index = torch.zeros(group, batches.size, dtype=torch.long, device=device)
             self._weight = torch.zeros(group, batches.size, device=device)
 
-    def advance(self, rates: list[list[float]]) -> list[float]:
-        """Take len(rates) steps, each with its row of rates; return the loss before each."""
+    def advance(self, rates: list[list[float]]) -> Tensor:
+        """Take len(rates) steps, each with its row of rates; return the losses before each, (steps, networks)."""
         count = len(rates)
         self._rates[:count].copy_(torch.tensor(rates))
         if not self.batches.full:
-            for row in range(count):
-                index, weight = self.batches.next()
-                assert index is not None
-                assert weight is not None
-                self._index[row].copy_(index)
-                self._weight[row].copy_(weight)
+            self.batches.fill(self._index[:count], self._weight[:count])
         self._counter.zero_()
         for _ in range(count):
-            self.step()
-        return self._losses[:count].tolist()
+            self._run()
+        return self._losses[:count].cpu()
+
+    def _run(self) -> None:
+        self.step()
 
     def step(self) -> None:
         """Gradients, rates, update: the body that a graph captures."""
         loss = self.gradients()
         self.optimiser.set_rates(self._rates.index_select(0, self._counter)[0])
         self.optimiser.step()
-        self._losses.index_copy_(0, self._counter, loss.reshape(1))
+        self._losses.index_copy_(0, self._counter, loss.reshape(1, -1))
         self._counter.add_(1)
 
     def gradients(self) -> Tensor:
@@ -68,7 +66,7 @@ class Stepper:
             try:
                 return self._accumulate()
             except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
-                if not _is_out_of_memory(error):
+                if not is_out_of_memory(error):
                     raise
                 self._shrink(error)
 
@@ -80,8 +78,12 @@ class Stepper:
             batch = self.task.batch(index, self._weight.index_select(0, self._counter)[0])
         total = torch.zeros((), device=self._losses.device)
         for start in range(0, self.batches.size, self.chunk):
-            loss = self.task.loss(self.field, Batch(*(part[start : start + self.chunk] for part in batch)))
-            loss.backward()
+            part = batch
+            if self.chunk < self.batches.size:
+                rows = slice(start, start + self.chunk)
+                part = Batch(batch.coordinates[..., rows, :], batch.target[..., rows, :], batch.weight[..., rows])
+            loss = self.task.loss(self.field, part)
+            loss.sum().backward()
             total = total + loss.detach().to(total.dtype)
         if self._penalty is not None:
             self._penalty().backward()
@@ -98,7 +100,8 @@ class Stepper:
             torch.cuda.empty_cache()
 
 
-def _is_out_of_memory(error: BaseException) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error means that memory ran out, on whichever device."""
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return True
     return "not enough memory" in str(error) or "DefaultCPUAllocator" in str(error)
