@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import pytest
 import torch
@@ -90,3 +91,11 @@ def test_gradients_are_finite(generator):
 def test_empty_images_are_refused():
     with pytest.raises(ValueError, match="not be empty"):
         ssim(torch.zeros(0, 4, 3), torch.zeros(0, 4, 3), data_range=1.0)
+
+
+@pytest.mark.parametrize("band", [1, 7, 1000])
+def test_bands_change_nothing(band, generator, monkeypatch):
+    prediction, target = noisy_photo("astronaut", generator)
+    whole = ssim(prediction, target, data_range=1.0)
+    monkeypatch.setattr(sys.modules["staf.metrics.ssim"], "BAND", band)
+    assert float(ssim(prediction, target, data_range=1.0)) == pytest.approx(float(whole), abs=1e-12)

@@ -11,6 +11,8 @@ from staf.metrics.data_range import limits
 
 WINDOW = 11
 SIGMA = 1.5
+# Rows of positions computed at a time, so that a huge image needs little beyond itself.
+BAND = 256
 
 
 def ssim(
@@ -39,24 +41,32 @@ def ssim(
     if prediction.ndim != 3 or prediction.numel() == 0:
         raise ValueError(f"prediction must have shape (h, w, c) and not be empty, got {tuple(prediction.shape)}")
     low, high = limits(data_range)
-    # The statistics are differences of close numbers: in float32 flat regions would lose their last digits.
-    x = (prediction.clamp(low, high) - low).double().permute(2, 0, 1)[:, None]
-    y = (target - low).double().permute(2, 0, 1)[:, None]
-    c1, c2 = (0.01 * (high - low)) ** 2, (0.03 * (high - low)) ** 2
-    mean_x, mean_y = _smooth(x), _smooth(y)
-    variance_x, variance_y = _smooth(x * x) - mean_x**2, _smooth(y * y) - mean_y**2
-    covariance = _smooth(x * y) - mean_x * mean_y
+    rows, columns = (_weights(side, prediction.device) for side in prediction.shape[:2])
+    positions = prediction.shape[0] - len(rows) + 1
+    total = torch.zeros((), dtype=torch.float64, device=prediction.device)
+    for channel in range(prediction.shape[2]):
+        for top in range(0, positions, BAND):
+            band = slice(top, min(top + BAND, positions) + len(rows) - 1)
+            x = (prediction[band, :, channel].clamp(low, high) - low).double()
+            y = (target[band, :, channel] - low).double()
+            total = total + _similarity(x, y, rows, columns, high - low).sum()
+    return total / (positions * (prediction.shape[1] - len(columns) + 1) * prediction.shape[2])
+
+
+def _similarity(x: Tensor, y: Tensor, rows: Tensor, columns: Tensor, peak: float) -> Tensor:
+    """The similarity at every position of two (h, w) arrays, in float64: variances are differences of close numbers."""
+    c1, c2 = (0.01 * peak) ** 2, (0.03 * peak) ** 2
+    moments = torch.stack([x, y, x * x, y * y, x * y])[:, None]
+    smooth = functional.conv2d(functional.conv2d(moments, rows.view(1, 1, -1, 1)), columns.view(1, 1, 1, -1))
+    mean_x, mean_y, square_x, square_y, product = smooth[:, 0]
+    variance_x, variance_y, covariance = square_x - mean_x**2, square_y - mean_y**2, product - mean_x * mean_y
     luminance = (2 * mean_x * mean_y + c1) / (mean_x**2 + mean_y**2 + c1)
-    return (luminance * (2 * covariance + c2) / (variance_x + variance_y + c2)).mean()
+    return luminance * (2 * covariance + c2) / (variance_x + variance_y + c2)
 
 
-def _smooth(images: Tensor) -> Tensor:
-    """Images (c, 1, h, w) under the gaussian window, at the positions where it fits."""
-    for dim in (2, 3):
-        side = images.shape[dim]
-        length = min(WINDOW, side if side % 2 else side - 1)
-        distance = torch.arange(length, dtype=images.dtype, device=images.device) - length // 2
-        weights = torch.exp(-(distance**2) / (2 * SIGMA**2))
-        kernel = (weights / weights.sum()).view([1, 1, length, 1] if dim == 2 else [1, 1, 1, length])
-        images = functional.conv2d(images, kernel)
-    return images
+def _weights(side: int, device: torch.device) -> Tensor:
+    """The window along an axis of `side` samples."""
+    length = min(WINDOW, side if side % 2 else side - 1)
+    distance = torch.arange(length, dtype=torch.float64, device=device) - length // 2
+    weights = torch.exp(-(distance**2) / (2 * SIGMA**2))
+    return weights / weights.sum()

@@ -241,8 +241,9 @@ class Image:
             return self.array
         if self.dtype == np.uint16:
             return ((self.array.astype(np.uint32) + 128) // 257).astype(np.uint8)
-        low, _ = self.value_range
-        return ((self.array - np.float32(low)) * np.float32(255 / self.data_range)).round().astype(np.uint8)
+        low, high = self.value_range
+        levels = (np.clip(self.array, low, high) - np.float32(low)) * np.float32(255 / self.data_range)
+        return levels.round().astype(np.uint8)
 
     def to_pil(self) -> PIL.Image.Image:
         """A Pillow image in 8 bits, which is all that Pillow holds for colour, with the profile attached."""
