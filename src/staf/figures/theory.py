@@ -1,8 +1,8 @@
 """Figures of the theory, each from the plain arrays that a `*_data` function of `staf.theory` returns.
 
-`draw(name, data)` is the figure of an entry of `staf.theory.registry`. Figures are made without pyplot, so nothing global
-changes and no display is needed. Colours are those of Okabe and Ito, which colour-blind readers can tell apart; lines
-differ in dash as well.
+`draw(name, data)` is the figure of an entry of `staf.theory.registry`. Figures are made without pyplot, so nothing
+global changes and no display is needed. Colours are those of Okabe and Ito, which colour-blind readers can tell
+apart; lines differ in dash as well.
 
 >>> from staf.theory.potential_frequencies import delannoy_data
 >>> type(delannoy(delannoy_data(5, orders=[4], widths=[16, 256]))).__name__
@@ -59,27 +59,33 @@ def amplitude_law(data: dict[str, Any]) -> Figure:
 
 
 def layer_distributions(data: dict[str, Any]) -> Figure:
-    """Post-activation distributions (top) and mean spectra (bottom) of every layer, a column for each network."""
-    names = data["names"]
-    figure, rows = _figure(2, len(names), max(3.2 * len(names), 4.5), 6.0, sharey="row", squeeze=False)
+    """Post-activation distributions (top, one ridge a layer) and mean spectra (bottom), a column for each network."""
+    names, layers = data["names"], data["post"].shape[1]
+    figure, rows = _figure(2, len(names), max(3.2 * len(names), 4.5), 6.4, sharey="row", squeeze=False)
     centres = (data["edges"][1:] + data["edges"][:-1]) / 2
-    top = float(np.quantile(data["post"][..., 2:-2], 0.995)) * 1.1
+    normal = np.exp(-(centres**2) / 2) / np.sqrt(2 * np.pi)
     for n, name in enumerate(names):
-        for layer in range(data["post"].shape[1]):
-            style = {"color": COLOURS[layer % 7], "ls": DASHES[layer % 7], "lw": 1.4, "label": f"layer {layer + 1}"}
-            rows[0][n].plot(centres, data["post"][n, layer], **style)
-            rows[1][n].plot(data["frequency"][1:], _smooth(data["spectrum"][n, layer][1:]), **style)
-        rows[0][n].plot(centres, np.exp(-(centres**2) / 2) / np.sqrt(2 * np.pi), color=BLACK, lw=0.9, label="N(0, 1)")
-        rows[0][n].set_ylim(0, top)
-        rows[1][n].set(xscale="log", yscale="log", ylim=(1e-6, 2))
-        _label(rows[0][n], "post-activation", "density" if n == 0 else "", name)
-        _label(rows[1][n], "frequency (cycles per unit length)", "mean magnitude" if n == 0 else "", "")
-    rows[0][0].legend(frameon=False, fontsize=8)
+        upper, lower = rows[0][n], rows[1][n]
+        for layer in range(layers):
+            colour, base = COLOURS[layer % 7], layers - 1 - layer
+            height = np.minimum(data["post"][n, layer], 0.92)
+            upper.fill_between(centres, base, base + height, color=colour, alpha=0.45, lw=0, step="mid")
+            upper.plot(centres, base + normal, color=BLACK, lw=0.9, label="N(0, 1)" if layer == 0 else None)
+            spectrum = _smooth(data["spectrum"][n, layer][1:])
+            lower.plot(data["frequency"][1:], spectrum, color=colour, ls=DASHES[layer % 7], label=f"layer {layer + 1}")
+        upper.set(yticks=range(layers), yticklabels=[f"layer {layers - i}" for i in range(layers)], ylim=(0, layers))
+        lower.set(xscale="log", yscale="log", ylim=(1e-6, 2))
+        _label(upper, "post-activation", "", name)
+        _label(lower, "frequency (cycles per unit length)", "mean magnitude" if n == 0 else "", "")
+    rows[0][0].legend(frameon=False, fontsize=8, loc="upper right")
+    rows[1][0].legend(frameon=False, fontsize=8)
     return figure
 
 
 def gradient_gain(data: dict[str, Any]) -> Figure:
     """Predicted and measured gain of each layer, on a logarithmic scale around one."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
     figure, axes = _figure(1, 1, 6.0, 3.8)
     for i, name in enumerate(data["names"]):
         layers = np.arange(2, len(data["measured"][i]) + 2)
@@ -88,6 +94,9 @@ def gradient_gain(data: dict[str, Any]) -> Figure:
     axes.axhline(1, color=BLACK, lw=0.8)
     axes.set(yscale="log", xticks=range(2, max(len(row) for row in data["measured"]) + 2))
     axes.margins(x=0.08, y=0.15)
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
     _label(
         axes, "layer", "gradient at input / at output (rms)", "Gain of each layer (points measured, lines predicted)"
     )
@@ -148,7 +157,7 @@ def delannoy(data: dict[str, Any]) -> Figure:
         valid = data["predicted"][i] > 0
         axes.plot(data["T"][valid], data["predicted"][i][valid], color=COLOURS[i], ls="--", lw=1)
     axes.axhline(1, color=BLACK, lw=0.8)
-    axes.set(xscale="log", ylim=(0, 1.08))
+    axes.set_ylim(0, 1.08)
     axes.set_xscale("log", base=2)
     title = f"τ = {data['tau']}: points exact, dashes 1 − (K/2T)(1 − 1/τ)"
     _label(axes, "first-layer sines T", "|V(τT, K)| / (τᴷ |V(T, K)|)", title)
@@ -158,12 +167,14 @@ def delannoy(data: dict[str, Any]) -> Figure:
 
 def rational_elusive(data: dict[str, Any]) -> Figure:
     """Lattice points that lose their own frequency, before and after the perturbation."""
-    figure, axes = _figure(1, 1, 5.6, 3.8)
+    figure, axes = _figure(1, 1, 7.4, 3.8)
     lost_before, lost_after = data["lattice"] - data["before"], data["lattice"] - data["after"]
     axes.bar(data["K"] - 0.2, lost_before, 0.4, color=ORANGE, hatch="//", edgecolor="white", label="before")
     axes.bar(data["K"] + 0.2, lost_after, 0.4, color=BLUE, label="after the perturbation")
     for k, total, lost in zip(data["K"], data["lattice"], lost_before, strict=True):
         axes.annotate(f"{lost} of {total}", (k - 0.2, lost), ha="center", va="bottom", fontsize=8)
+    for k, lost in zip(data["K"], lost_after, strict=True):
+        axes.annotate(f"{lost}", (k + 0.2, lost), ha="center", va="bottom", fontsize=8, color=BLUE)
     axes.set_xticks(data["K"])
     axes.set_ylim(0, max(float(lost_before.max()) * 1.25, 1.0))
     _label(axes, "order K", "lattice points without a frequency of their own", "Coinciding potential frequencies")

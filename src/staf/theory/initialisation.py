@@ -205,7 +205,7 @@ def neuron_moments(
     return mean, float(SineSeriesDual(c, omega, phi).value(v, v, v)) - mean**2
 
 
-def distance_from_normal(amplitude: ArrayLike, *, points: int = 2001) -> float:
+def distance_from_normal(amplitude: ArrayLike, *, points: int = 501) -> float:
     """sup_z |F(z) - Phi(z)| of one draw's law across neurons, on a grid of its support.
 
     >>> distance_from_normal([1.0]) > 0.1

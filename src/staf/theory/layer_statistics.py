@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from staf._typing import Float
+from staf.nn import CoordinateMLP
 from staf.theory.gradient_gain import _linears
 from staf.theory.initialisation import normal_cdf
 from staf.theory.layers import read_network
@@ -61,7 +62,7 @@ def layer_statistics(field: nn.Module, coordinates: Float[Tensor, "n d"]) -> lis
 def mean_spectrum(values: Array) -> tuple[Array, Array]:
     """Frequencies (cycles per unit of [-1, 1]) and mean magnitude over neurons of values (n, width) on a line.
 
-    A Hann window keeps the ends of a non-periodic line from leaking into every frequency.
+    Each neuron's mean is removed, and a Hann window keeps the ends of the line from leaking into every frequency.
 
     >>> x = np.linspace(-1, 1, 512, endpoint=False)[:, None]
     >>> frequency, magnitude = mean_spectrum(np.sin(2 * np.pi * 20 * x))
@@ -70,7 +71,7 @@ def mean_spectrum(values: Array) -> tuple[Array, Array]:
     """
     n = len(values)
     window = np.hanning(n)[:, None]
-    magnitude = np.abs(np.fft.rfft(values * window, axis=0)) / window.sum() * 2
+    magnitude = np.abs(np.fft.rfft((values - values.mean(0)) * window, axis=0)) / window.sum() * 2
     return np.fft.rfftfreq(n, 2 / n).astype(np.float64), magnitude.mean(1)
 
 
@@ -91,21 +92,23 @@ def layer_distribution_data(
 
     Keys: `names`; `edges` (bins + 1,); `pre` and `post` (networks, layers, bins) densities; `frequency` (k,);
     `spectrum` (networks, layers, k); `bandwidth`, `variance`, `kurtosis`, `distance`, `pre_variance` (networks,
-    layers). Pre-activations are divided by their standard deviation. All networks must have equally many layers, and
-    one coordinate.
+    layers). Pre-activations are divided by their standard deviation. All networks must have equally many layers;
+    one with several coordinates is read along the first of them, the others being 0.
 
     >>> data = layer_distribution_data(points=256, bins=21)
     >>> data["names"], data["post"].shape
     (['SIREN', 'STAF, τ = 5', 'STAF, τ = 10', 'STAF, τ = 20'], (4, 4, 21))
     """
     chosen = default_fields(seed) if fields is None else fields
-    x = (2 * torch.arange(points) / points - 1)[:, None]
+    line = 2 * torch.arange(points) / points - 1
     edges = np.linspace(-4, 4, bins + 1)
     data: dict = {"names": list(chosen), "edges": edges}
     keys = ("pre", "post", "spectrum", "bandwidth", "variance", "kurtosis", "distance", "pre_variance")
     columns: dict[str, list] = {key: [] for key in keys}
     for field in chosen.values():
-        rows = layer_statistics(field, x.to(next(field.parameters())))
+        x = line.to(next(field.parameters())).new_zeros(points, _inputs(field))
+        x[:, 0] = line
+        rows = layer_statistics(field, x)
         spectra = [mean_spectrum(row.post) for row in rows]
         data["frequency"] = spectra[0][0]
         columns["pre"].append([_histogram(row.pre / max(row.pre.std(), 1e-300), edges) for row in rows])
@@ -130,6 +133,12 @@ def default_fields(seed: int = 0) -> dict[str, nn.Module]:
             1, 1, terms=terms, omega0=30, law="theorem", weights="torch", generator=generator
         )
     return fields
+
+
+def _inputs(field: nn.Module) -> int:
+    if isinstance(field, CoordinateMLP):
+        return field.in_features
+    return read_network(field).layers[0].weight.shape[1]
 
 
 def _histogram(values: Array, edges: Array) -> Array:

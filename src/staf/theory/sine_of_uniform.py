@@ -71,29 +71,29 @@ def density(y: ArrayLike, a: float, b: float) -> Array:
     return np.where(count > 0, result, 0.0)
 
 
-def cdf(y: ArrayLike, a: float, b: float) -> Array:
+def cdf(y: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
     """F(y) = (M(b + |a|) - M(b - |a|)) / (2|a|), M(t) the length of {s < t : sin s <= y} up to a constant.
 
     With al = arcsin y: sin s <= y on [pi - al, 2 pi + al] modulo 2 pi, so that
     M(t) = (pi + 2 al) k + clip(t - pi/2 - 2 pi k - (pi/2 - al), 0, pi + 2 al), k = floor((t - pi/2) / 2 pi).
-    For a = 0 it is the step at sin b.
+    For a = 0 it is the step at sin b. The three arguments broadcast.
 
     >>> cdf([-1.0, 0.0, 1.0], 5.0, 0.0).round(12).tolist()
     [0.0, 0.5, 1.0]
     """
-    values = np.asarray(y, dtype=np.float64)
-    if a == 0:
-        return np.where(values >= math.sin(b), 1.0, 0.0)
+    values, centre = np.asarray(y, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    reach = np.abs(np.asarray(a, dtype=np.float64))
     half = np.arcsin(np.clip(values, -1, 1))
     length = np.pi + 2 * half
 
-    def measure(t: float) -> Any:
-        period = math.floor((t - np.pi / 2) / (2 * np.pi))
+    def measure(t: Array) -> Any:
+        period = np.floor((t - np.pi / 2) / (2 * np.pi))
         return length * period + np.clip(t - np.pi / 2 - 2 * np.pi * period - (np.pi / 2 - half), 0, length)
 
-    result = (measure(b + abs(a)) - measure(b - abs(a))) / (2 * abs(a))
-    result = np.where(values >= 1, 1.0, np.where(values < -1, 0.0, result))
-    return np.clip(result, 0.0, 1.0)
+    constant = np.where(values >= np.sin(centre), 1.0, 0.0)
+    share = (measure(centre + reach) - measure(centre - reach)) / np.where(reach == 0, 1.0, 2 * reach)
+    result = np.where(reach == 0, constant, np.clip(share, 0.0, 1.0))
+    return np.where(values >= 1, 1.0, np.where(values < -1, 0.0, result))
 
 
 def arcsine_density(y: ArrayLike) -> Array:
@@ -126,11 +126,21 @@ def arcsine_distance(a: float, b: float) -> float:
     >>> arcsine_distance(0.0, 0.0)
     0.5
     """
-    ends = np.sin(np.array([b - abs(a), b + abs(a)]))
-    reference = arcsine_cdf(ends)
-    if a == 0:
-        return float(max(reference[0], 1 - reference[0]))
-    return float(np.abs(cdf(ends, a, b) - reference).max())
+    return float(arcsine_distances(a, b))
+
+
+def arcsine_distances(a: ArrayLike, b: ArrayLike) -> Array:
+    """`arcsine_distance` for arrays of a and b, which broadcast.
+
+    >>> arcsine_distances([math.pi, 2 * math.pi], 0.3).round(12).tolist()
+    [0.0, 0.0]
+    """
+    first, second = np.broadcast_arrays(np.abs(np.asarray(a, dtype=np.float64)), np.asarray(b, dtype=np.float64))
+    low, high = np.sin(second - first), np.sin(second + first)
+    at_low = np.abs(cdf(low, first, second) - arcsine_cdf(low))
+    at_high = np.abs(cdf(high, first, second) - arcsine_cdf(high))
+    step = np.maximum(arcsine_cdf(np.sin(second)), 1 - arcsine_cdf(np.sin(second)))
+    return np.where(first == 0, step, np.maximum(at_low, at_high))
 
 
 def arcsine_distance_bound(a: float) -> float:
@@ -157,7 +167,7 @@ def siren_claim_data(frequencies: ArrayLike | None = None, phases: int = 181) ->
     """
     a = np.linspace(0.2, 32.0, 637) if frequencies is None else np.asarray(frequencies, dtype=np.float64)
     b = np.linspace(0, 2 * np.pi, phases, endpoint=False)
-    distance = np.array([[arcsine_distance(float(ai), float(bi)) for bi in b] for ai in a])
+    distance = arcsine_distances(a[:, None], b)
     pairs = np.array([[2.0, 0.0], [2.0, 1.2], [30.0, 0.0]])
     y = np.linspace(-0.999, 0.999, 1001)
     return {

@@ -1,0 +1,52 @@
+"""Every named result, for a fresh network and for one that is passed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from staf.nn import staf
+from staf.theory.registry import RESULTS
+
+SLOW = {"layers"}
+
+
+def small_field() -> torch.nn.Module:
+    return staf(2, 1, width=2, depth=2, terms=2, omega0=3, hidden_omega0=1, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize("name", sorted(RESULTS))
+def test_results_for_a_network(name: str) -> None:
+    result = RESULTS[name].run(small_field(), 0)
+    assert result.rows
+    assert all(label and value for label, value in result.rows)
+    lines = result.text().splitlines()
+    assert lines[0] == result.heading
+    assert len(lines) == 1 + len(result.rows)
+
+
+@pytest.mark.parametrize("name", sorted(set(RESULTS) - SLOW))
+def test_results_for_a_fresh_network_depend_on_the_seed_alone(name: str) -> None:
+    first, again = (RESULTS[name].run(None, 3) for _ in range(2))
+    assert first.text() == again.text()
+    for key, value in first.data.items():
+        if isinstance(value, np.ndarray):
+            assert np.array_equal(value, again.data[key])
+
+
+def test_network_changes_the_rows() -> None:
+    for name in ("initialisation", "gradient-gain", "sine-of-uniform", "potential-frequencies", "kernels"):
+        assert RESULTS[name].run(small_field(), 0).rows != RESULTS[name].run(None, 0).rows
+
+
+def test_descriptions_are_one_line_and_no_matplotlib_is_loaded() -> None:
+    assert all(entry.description and "\n" not in entry.description for entry in RESULTS.values())
+    code = (
+        "import sys; from staf.theory.registry import RESULTS; RESULTS['potential-frequencies'].run(None, 0); "
+        "sys.exit('matplotlib' in sys.modules or 'scipy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
