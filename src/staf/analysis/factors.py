@@ -45,12 +45,11 @@ def capture(field: nn.Module, parts: list[LinearPart], coordinates: Tensor) -> t
     records: list[list[tuple[Tensor, Tensor]]] = [[] for _ in parts]
     with torch.enable_grad(), _probes(parts, records):
         values = field(coordinates)
+        totals = values.sum(0).unbind()
     probes = [probe for calls in records for _, probe in calls]
     columns: list[list[Tensor]] = [[] for _ in probes]
-    for channel in range(values.shape[1]):
-        again = channel + 1 < values.shape[1]
-        total = values[:, channel].sum()
-        slopes = torch.autograd.grad(total, probes, retain_graph=again, allow_unused=True) if probes else ()
+    for channel, total in enumerate(totals if probes else ()):
+        slopes = torch.autograd.grad(total, probes, retain_graph=channel + 1 < len(totals), allow_unused=True)
         for column, probe, slope in zip(columns, probes, slopes, strict=True):
             column.append(torch.zeros_like(probe) if slope is None else slope)
     stacked = iter(torch.stack(column, dim=1).detach() for column in columns)

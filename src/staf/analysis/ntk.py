@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Collection
 from typing import Any, Literal
 
@@ -94,7 +95,7 @@ def _kernel(
             jacobian = per_point_jacobian(field, group, columns, coordinates, rows)
             _add_jacobian(kernel, jacobian, per_point, rows=max(1, points // 8))
     for one in kernel:
-        _mirror(one)
+        _mirror(one, max(1, math.isqrt(memory // (4 * itemsize))))
     return kernel if outputs == "channels" else kernel[0]
 
 
@@ -161,7 +162,7 @@ def _add_jacobian(kernel: Tensor, jacobian: Tensor, per_point: int, rows: int) -
             one[start:stop, start:].addmm_(flat[start:stop], flat[start:].T)
 
 
-def _mirror(kernel: Tensor, block: int = 1024) -> None:
+def _mirror(kernel: Tensor, block: int) -> None:
     """Copy the upper triangle onto the lower one."""
     for start in range(0, len(kernel), block):
         stop = start + block

@@ -85,7 +85,7 @@ def ntk_spectrum(kernel: Float[Tensor, "m m"], count: int | None = None) -> Spec
 def alignment(spectrum: Spectrum, target: Tensor | Array) -> Array:
     """The share of the target's energy in the first k eigenvectors, for k = 1, 2, ...: cumulative, ending at 1.
 
-    sum_{j<=k} |v_j . y|^2 / |y|^2, of the channels of y, (m,) or (m, c), together. A kernel suits a target where this rises
+    sum_{j<=k} |v_j . y|^2 / |y|^2, the channels of y, (m,) or (m, c), together. A kernel suits a target where it rises
     early, since residuals along v_k decay at the rate of lambda_k. Subtract the mean (or the network's start) from the
     target first, if the start is what training has to change.
 
