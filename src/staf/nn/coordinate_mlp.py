@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -12,15 +12,6 @@ from staf._typing import Float
 from staf.nn._arguments import Depth, Size, check
 from staf.nn.init import TorchWeights, WeightLaw
 from staf.nn.linear import CoordinateLinear, Linear, check_coordinates
-
-
-@runtime_checkable
-class Encoding(Protocol):
-    """A module from coordinates to `out_features` features."""
-
-    out_features: int
-
-    def __call__(self, coordinates: Tensor) -> Tensor: ...
 
 
 class CoordinateMLP(nn.Module):

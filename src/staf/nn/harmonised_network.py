@@ -83,8 +83,8 @@ class Incode(nn.Module):
 
     def penalty(self) -> Float[Tensor, ""]:
         """The weighted sum of relu(-a), relu(-b), relu(-c), relu(-d): part of the training loss."""
-        values = self.coefficients()
-        return (values.new_tensor(self.weights) * torch.relu(-values)).sum()
+        shortfalls = torch.relu(-self.coefficients()).unbind()
+        return torch.stack([w * shortfall for w, shortfall in zip(self.weights, shortfalls, strict=True)]).sum()
 
     def baked(self) -> Incode:
         """The same field with its four numbers as constants, and an architecture that says so."""
