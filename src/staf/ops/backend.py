@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 
 import torch
@@ -73,13 +73,25 @@ def note(operation: str, name: str) -> None:
         ran.append((operation, name))
 
 
+def have_memory(tensors: Sequence[Tensor]) -> bool:
+    """Whether a kernel may read these tensors by address.
+
+    `torch.autograd.grad(..., is_grads_batched=True)` hands batched wrappers to a Function without asking its vmap rule.
+    """
+    return not any(torch._C._functorch.is_legacy_batchedtensor(tensor) for tensor in tensors)
+
+
 def choose(operation: str, x: Tensor) -> str:
     """The backend for the input `x`: the forced one, or the fastest that takes its device and dtype."""
     forced = _forced.get()
     if forced is None:
         return _fastest(x)
     if forced == "compiled":
-        raise RuntimeError("no compiled kernels")
+        if x.device.type != "cpu" or x.dtype != torch.float32:
+            raise ValueError(f"backend 'compiled' of {operation} takes float32 on cpu, got {x.dtype} on {x.device}")
+        from staf.ops import native
+
+        native.library(required=True)
     if forced == "triton":
         if x.device.type != "cuda" or x.dtype != torch.float32:
             raise ValueError(f"backend 'triton' of {operation} takes float32 on cuda, got {x.dtype} on {x.device}")
@@ -96,6 +108,10 @@ def has_triton() -> bool:
 def _fastest(x: Tensor) -> str:
     if x.dtype != torch.float32 or x.numel() == 0:
         return "loop"
+    if x.device.type == "cuda" and has_triton():
+        return "triton"
     if x.device.type == "cpu":
-        return "loop"
+        from staf.ops import native
+
+        return "compiled" if native.library() is not None else "loop"
     return "loop"

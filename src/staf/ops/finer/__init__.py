@@ -5,9 +5,13 @@ from __future__ import annotations
 from torch import Tensor
 
 from staf._typing import Float
-from staf.ops import pointwise
+from staf.ops.finer.loop import derivative
+from staf.ops.finer.reference import reference
+from staf.ops.pointwise import Activation
 
 __all__ = ["finer"]
+
+_FINER = Activation("finer", "omega0", reference, derivative)
 
 
 def finer(x: Float[Tensor, "*points"], omega0: float) -> Float[Tensor, "*points"]:
@@ -20,4 +24,4 @@ def finer(x: Float[Tensor, "*points"], omega0: float) -> Float[Tensor, "*points"
     >>> finer(torch.tensor([0.0, 1.0]), torch.pi / 4)
     tensor([0., 1.])
     """
-    return pointwise.apply("finer", x, "omega0", omega0)
+    return _FINER(x, omega0)

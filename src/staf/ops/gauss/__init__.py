@@ -5,9 +5,13 @@ from __future__ import annotations
 from torch import Tensor
 
 from staf._typing import Float
-from staf.ops import pointwise
+from staf.ops.gauss.loop import derivative
+from staf.ops.gauss.reference import reference
+from staf.ops.pointwise import Activation
 
 __all__ = ["gauss"]
+
+_GAUSS = Activation("gauss", "sigma", reference, derivative)
 
 
 def gauss(x: Float[Tensor, "*points"], sigma: float) -> Float[Tensor, "*points"]:
@@ -19,4 +23,4 @@ def gauss(x: Float[Tensor, "*points"], sigma: float) -> Float[Tensor, "*points"]
     >>> gauss(torch.tensor([0.0]), 10.0)
     tensor([1.])
     """
-    return pointwise.apply("gauss", x, "sigma", sigma)
+    return _GAUSS(x, sigma)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from torch import Tensor
 
 from staf._typing import Float
-from staf.ops import pointwise
+from staf.ops.pointwise import Activation
+from staf.ops.sine.loop import derivative
+from staf.ops.sine.reference import reference
 
 __all__ = ["sine"]
+
+_SINE = Activation("sine", "omega0", reference, derivative)
 
 
 def sine(x: Float[Tensor, "*points"], omega0: float) -> Float[Tensor, "*points"]:
@@ -19,4 +23,4 @@ def sine(x: Float[Tensor, "*points"], omega0: float) -> Float[Tensor, "*points"]
     >>> sine(torch.tensor([0.0, 1.0]), torch.pi / 2)
     tensor([0., 1.])
     """
-    return pointwise.apply("sine", x, "omega0", omega0)
+    return _SINE(x, omega0)

@@ -14,14 +14,17 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from staf.ops.backend import note
+from staf.ops.backend import have_memory, note
+from staf.ops.forward_mode import nested_forward_mode
 from staf.ops.sine_series import loop
 
 NAME = "sine_series"
 
 
-def kernels(backend: str) -> ModuleType:
+def kernels(backend: str, tensors: list[Tensor]) -> ModuleType:
     """The module with `value`, `gradients` and `second` for one backend."""
+    if not have_memory(tensors):
+        backend = "loop"
     note(NAME, backend)
     if backend == "compiled":
         from staf.ops.sine_series import cpu
@@ -40,7 +43,7 @@ class Value(Function):
     @staticmethod
     def forward(*inputs: Any) -> Tensor:
         *tensors, backend = inputs
-        return kernels(backend).value(*tensors)
+        return kernels(backend, tensors).value(*tensors)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -52,9 +55,9 @@ class Value(Function):
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
-        saved = ctx.saved_tensors
-        filled = _filled(tangents[:-1], saved)
-        return Second.apply(torch.ones_like(saved[0]), *saved, *filled, ctx.backend)[0]
+        with nested_forward_mode(ctx) as saved:
+            filled = _filled(tangents[:-1], saved)
+            return Second.apply(torch.ones_like(saved[0]), *saved, *filled, ctx.backend)[0]
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> Any:
@@ -67,7 +70,7 @@ class Gradients(Function):
     @staticmethod
     def forward(*inputs: Any) -> Any:
         *tensors, backend = inputs
-        return kernels(backend).gradients(*tensors)
+        return kernels(backend, tensors).gradients(*tensors)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -79,11 +82,11 @@ class Gradients(Function):
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
-        saved = ctx.saved_tensors
-        grad_tangent, *others = _filled(tangents[:-1], saved)
-        straight = Gradients.apply(grad_tangent, *saved[1:], ctx.backend)
-        bent = Second.apply(*saved, *others, ctx.backend)[1:]
-        return tuple(a + b for a, b in zip(straight, bent, strict=True))
+        with nested_forward_mode(ctx) as saved:
+            grad_tangent, *others = _filled(tangents[:-1], saved)
+            straight = Gradients.apply(grad_tangent, *saved[1:], ctx.backend)
+            bent = Second.apply(*saved, *others, ctx.backend)[1:]
+            return tuple(a + b for a, b in zip(straight, bent, strict=True))
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> Any:
@@ -96,7 +99,7 @@ class Second(Function):
     @staticmethod
     def forward(*inputs: Any) -> Any:
         *tensors, backend = inputs
-        return kernels(backend).second(*tensors)
+        return kernels(backend, tensors).second(*tensors)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -104,14 +107,15 @@ class Second(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        _, pull = torch.func.vjp(loop.second, *ctx.saved_tensors)
+        pull = torch.func.vjp(loop.second, *ctx.saved_tensors)[1]
         return (*pull(grads), None)
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
-        # Dual tensors may not share memory among their elements, as expanded ones do.
-        saved = tuple(tensor.contiguous() for tensor in ctx.saved_tensors)
-        return torch.func.jvp(loop.second, saved, tuple(_filled(tangents[:-1], saved)))[1]
+        with nested_forward_mode(ctx) as saved:
+            # Dual tensors may not share memory among their elements, as expanded ones do.
+            primals = tuple(tensor.contiguous() for tensor in saved)
+            return torch.func.jvp(loop.second, primals, tuple(_filled(tangents[:-1], primals)))[1]
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> Any:

@@ -1,0 +1,127 @@
+"""The compiled CPU kernels: C sources of this package, built once per machine with the system's compiler.
+
+Nothing is built at import; the first operation on a float32 CPU tensor builds (about a second) or finds the library in
+the user's cache folder (`$XDG_CACHE_HOME/staf` or `~/.cache/staf`), under a name that hashes sources, flags and
+processor. Where there is no compiler or no cache folder, one sentence is logged and the loop over terms is used.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import logging
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+
+import torch
+
+SOURCES = ("sine_series/sine_series.c", "pointwise.c")
+HEADERS = ("trigonometry.h",)
+FLAGS = ("-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared")
+# Tried in this order: not every compiler has OpenMP, and not every processor knows -march.
+VARIANTS = (("-march=native", "-fopenmp"), ("-march=native", "-fopenmp-simd"), ("-mcpu=native", "-fopenmp-simd"))
+FUNCTIONS = {"staf_series_value": 5, "staf_series_gradients": 9, "staf_series_second": 14}
+# Below this many sines a single thread is faster than waking the others.
+PARALLEL_FROM = 32768
+
+_log = logging.getLogger("staf")
+_lock = threading.Lock()
+_tried = False
+_library: ctypes.CDLL | None = None
+_failure = ""
+
+
+def library(required: bool = False) -> ctypes.CDLL | None:
+    """The loaded kernels, built on the first call; None where they cannot be, or an error if `required`."""
+    global _tried, _library, _failure
+    if not _tried:
+        with _lock:
+            if not _tried:
+                try:
+                    _library = _load(_build())
+                except (OSError, subprocess.SubprocessError, RuntimeError) as error:
+                    _failure = str(error)
+                    _log.warning("staf: no compiled CPU kernels (%s); the slower loop over terms is used", _failure)
+                _tried = True
+    if required and _library is None:
+        raise RuntimeError(f"backend 'compiled' was forced, but its kernels could not be built: {_failure}")
+    return _library
+
+
+def cache_folder() -> Path:
+    """Where built kernels are kept."""
+    root = os.environ.get("XDG_CACHE_HOME")
+    return (Path(root) if root else Path.home() / ".cache") / "staf"
+
+
+def thread_count(sines: int) -> int:
+    """How many threads to use for this many sines: torch's own number, or one for little work."""
+    return torch.get_num_threads() if sines >= PARALLEL_FROM else 1
+
+
+def _build() -> Path:
+    compiler = next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
+    if compiler is None:
+        raise RuntimeError("no C compiler found as cc, gcc or clang")
+    root = Path(__file__).parent
+    folder = cache_folder()
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    digest = hashlib.sha256()
+    for name in (*SOURCES, *HEADERS):
+        digest.update((root / name).read_bytes())
+    digest.update("\0".join((compiler, *FLAGS, repr(VARIANTS), *_openmp_of_torch(), _processor())).encode())
+    target = folder / f"kernels-{digest.hexdigest()[:32]}.so"
+    if not target.exists():
+        _compile(compiler, root, target)
+    return target
+
+
+def _compile(compiler: str, root: Path, target: Path) -> None:
+    message = ""
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        built = Path(scratch) / "kernels.so"
+        for variant in VARIANTS:
+            linked = _openmp_of_torch() if "-fopenmp" in variant else ()
+            sources = [str(root / name) for name in SOURCES]
+            command = [compiler, *FLAGS, *variant, "-I", str(root), *sources, *linked, "-lm", "-o", str(built)]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+            if done.returncode == 0:
+                os.replace(built, target)
+                return
+            message = (done.stderr.strip().splitlines() or ["no message"])[0]
+    raise RuntimeError(f"{compiler} failed: {message}")
+
+
+def _openmp_of_torch() -> tuple[str, ...]:
+    """Link the OpenMP library that torch brings, so that both share one pool of threads and never compete."""
+    found = sorted((Path(torch.__file__).parent / "lib").glob("libgomp*.so*"))
+    return ("-Wl,--as-needed", str(found[0])) if found else ()
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+    told = {line.split(":")[0].strip(): line for line in lines if ":" in line}
+    return platform.machine() + "".join(told.get(key, "") for key in ("model name", "flags", "Features", "CPU part"))
+
+
+def _load(path: Path) -> ctypes.CDLL:
+    loaded = ctypes.CDLL(str(path))
+    for name, pointers in FUNCTIONS.items():
+        getattr(loaded, name).argtypes = [ctypes.c_void_p] * pointers + [ctypes.c_int64] * 5 + [ctypes.c_int]
+    loaded.staf_pointwise.argtypes = [
+        *[ctypes.c_void_p] * 3,
+        ctypes.c_int64,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_double,
+        ctypes.c_int,
+    ]
+    return loaded

@@ -1,0 +1,69 @@
+"""The compiled CPU kernels of the sine series, for float32; shapes and formulas are those of `loop`.
+
+The angle is reduced from the exact product of frequency and x, so for large angles the result is closer to float64
+than the float32 formula is. Sums over points do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from staf.ops import native
+from staf.ops.sine_series.loop import Five, Four
+
+
+def value(x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> Tensor:
+    """The series itself."""
+    x = x.contiguous()
+    out = torch.empty_like(x)
+    _call("staf_series_value", [x, *_by_term(amplitude, frequency, phase), out], amplitude)
+    return out
+
+
+def gradients(grad: Tensor, x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> Four:
+    """Gradients of `sum(grad * value)` in x, amplitude, frequency and phase."""
+    grad, x = grad.contiguous(), x.contiguous()
+    in_x = torch.empty_like(x)
+    parameters = _by_term(amplitude, frequency, phase)
+    sums = [torch.empty_like(parameter) for parameter in parameters]
+    _call("staf_series_gradients", [grad, x, *parameters, in_x, *sums], amplitude)
+    first, second_, third = (total.transpose(1, 2) for total in sums)
+    return in_x, first, second_, third
+
+
+def second(
+    grad: Tensor,
+    x: Tensor,
+    amplitude: Tensor,
+    frequency: Tensor,
+    phase: Tensor,
+    x_tangent: Tensor,
+    amplitude_tangent: Tensor,
+    frequency_tangent: Tensor,
+    phase_tangent: Tensor,
+) -> Five:
+    """Gradients of the pairing of `gradients` with the four tangents, in grad, x, amplitude, frequency and phase."""
+    grad, x, x_tangent = grad.contiguous(), x.contiguous(), x_tangent.contiguous()
+    in_grad, in_x = torch.empty_like(x), torch.empty_like(x)
+    parameters = _by_term(amplitude, frequency, phase)
+    tangents = _by_term(amplitude_tangent, frequency_tangent, phase_tangent)
+    sums = [torch.empty_like(parameter) for parameter in parameters]
+    arguments = [grad, x, *parameters, x_tangent, *tangents, in_grad, in_x, *sums]
+    _call("staf_series_second", arguments, amplitude)
+    first, second_, third = (total.transpose(1, 2) for total in sums)
+    return in_grad, in_x, first, second_, third
+
+
+def _by_term(*parameters: Tensor) -> list[Tensor]:
+    return [parameter.transpose(1, 2).contiguous() for parameter in parameters]
+
+
+def _call(function: str, tensors: list[Tensor], amplitude: Tensor) -> None:
+    x = tensors[-1] if function == "staf_series_value" else tensors[1]
+    _, columns, terms = amplitude.shape
+    threads = native.thread_count(x.numel() * terms)
+    addresses = [tensor.data_ptr() for tensor in tensors]
+    failed = getattr(native.library(required=True), function)(*addresses, *x.shape, columns, terms, threads)
+    if failed:
+        raise MemoryError(f"sine_series could not allocate the parameter sums for x of shape {tuple(x.shape)}")

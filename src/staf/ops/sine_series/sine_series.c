@@ -1,0 +1,312 @@
+/* The sine series, its gradients and its second derivatives, in one pass over memory each. See loop.py for formulas.
+ *
+ * x, grad, outputs: (networks, points, width). Parameters and their gradients: (networks, terms, columns), with columns
+ * 1 (one set for the whole width) or width. Sums over points are gathered in pieces whose borders depend on the shapes
+ * alone, so that results do not depend on the number of threads. Every function returns 0, or 1 without memory.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "trigonometry.h"
+
+#define BLOCK 256      /* elements that stay in the first-level cache while all terms are added */
+#define FLUSH_ROWS 32  /* rows summed in float before they go into a double */
+#define MAX_PIECES 64
+#define MIN_PIECE 4096 /* elements */
+
+typedef struct {
+    int64_t networks, points, width, columns, terms;
+} staf_shape;
+
+typedef struct {
+    const float *amplitude, *frequency, *phase;
+    const float *high, *low, *turn;
+} staf_set;
+
+typedef struct {
+    const float *amplitude, *frequency, *phase;
+} staf_tangent;
+
+/* Rows of elements that share one parameter layout: the width, or everything when one set serves all columns. */
+static int64_t row_length(const staf_shape *s) { return s->columns == 1 ? s->points * s->width : s->width; }
+static int64_t row_count(const staf_shape *s) { return s->columns == 1 ? 1 : s->points; }
+
+static int64_t piece_count(const staf_shape *s)
+{
+    const int64_t wanted = s->points * s->width / MIN_PIECE;
+    const int64_t most = s->columns == 1 ? (s->points * s->width + BLOCK - 1) / BLOCK : s->points;
+    int64_t pieces = wanted < MAX_PIECES ? wanted : MAX_PIECES;
+    pieces = pieces < most ? pieces : most;
+    return pieces < 1 ? 1 : pieces;
+}
+
+/* high, low and turn of every parameter set, in one allocation. */
+static float *prepare(const staf_shape *s, const float *frequency, const float *phase)
+{
+    const int64_t count = s->networks * s->terms * s->columns;
+    float *prepared = malloc(sizeof(float) * 3 * (size_t)count);
+    if (!prepared) return NULL;
+    for (int64_t i = 0; i < count; i++) {
+        const staf_angle angle = staf_half_turns(frequency[i], phase[i]);
+        prepared[i] = angle.high;
+        prepared[count + i] = angle.low;
+        prepared[2 * count + i] = angle.phase;
+    }
+    return prepared;
+}
+
+static staf_set set_of(const staf_shape *s, int64_t network, const float *amplitude, const float *frequency,
+                       const float *phase, const float *prepared)
+{
+    const int64_t count = s->networks * s->terms * s->columns, start = network * s->terms * s->columns;
+    return (staf_set){amplitude + start, frequency + start,         phase + start,
+                      prepared + start,  prepared + count + start,  prepared + 2 * count + start};
+}
+
+/* The three inner loops. STEP is 0 where one set serves all columns and 1 where each column has its own; `at` is the
+ * first column; sums go to three rows of length `columns` for each term. */
+
+#define TERM(j) ((size_t)k * (size_t)columns + (size_t)(STEP * (at + (j))))
+
+STAF_INLINE void value_block(const float *restrict x, float *restrict y, int64_t size, const staf_set *p, int64_t terms,
+                             int64_t columns, int64_t at, const int STEP)
+{
+    float total[BLOCK];
+    memset(total, 0, sizeof total);
+    for (int64_t k = 0; k < terms; k++) {
+#pragma omp simd
+        for (int64_t j = 0; j < size; j++) {
+            const staf_pair t = staf_sine_cosine(x[j], p->high[TERM(j)], p->low[TERM(j)], p->turn[TERM(j)]);
+            total[j] = fmaf(p->amplitude[TERM(j)], t.sine, total[j]);
+        }
+    }
+    memcpy(y, total, sizeof(float) * (size_t)size);
+}
+
+STAF_INLINE void gradients_block(const float *restrict g, const float *restrict x, float *restrict dx, int64_t size,
+                                 const staf_set *p, int64_t terms, int64_t columns, int64_t at, const int STEP,
+                                 double *restrict sums, float *restrict rows)
+{
+    const int64_t count = terms * columns;
+    float slope[BLOCK];
+    memset(slope, 0, sizeof slope);
+    for (int64_t k = 0; k < terms; k++) {
+        if (STEP) {
+            float *restrict ds = rows + k * columns + at, *restrict dw = ds + count, *restrict dp = dw + count;
+#pragma omp simd
+            for (int64_t j = 0; j < size; j++) {
+                const staf_pair t = staf_sine_cosine(x[j], p->high[TERM(j)], p->low[TERM(j)], p->turn[TERM(j)]);
+                const float gc = g[j] * t.cosine;
+                slope[j] = fmaf(p->amplitude[TERM(j)] * p->frequency[TERM(j)], t.cosine, slope[j]);
+                ds[j] = fmaf(g[j], t.sine, ds[j]);
+                dw[j] = fmaf(gc, x[j], dw[j]);
+                dp[j] += gc;
+            }
+        } else {
+            const float high = p->high[k], low = p->low[k], turn = p->turn[k];
+            const float factor = p->amplitude[k] * p->frequency[k];
+            float a = 0, b = 0, c = 0;
+#pragma omp simd reduction(+ : a, b, c)
+            for (int64_t j = 0; j < size; j++) {
+                const staf_pair t = staf_sine_cosine(x[j], high, low, turn);
+                const float gc = g[j] * t.cosine;
+                slope[j] = fmaf(factor, t.cosine, slope[j]);
+                a = fmaf(g[j], t.sine, a);
+                b = fmaf(gc, x[j], b);
+                c += gc;
+            }
+            sums[k] += a;
+            sums[count + k] += b;
+            sums[2 * count + k] += c;
+        }
+    }
+#pragma omp simd
+    for (int64_t j = 0; j < size; j++) dx[j] = g[j] * slope[j];
+}
+
+STAF_INLINE void second_block(const float *restrict g, const float *restrict x, const float *restrict v,
+                              float *restrict in_g, float *restrict in_x, int64_t size, const staf_set *p,
+                              const staf_tangent *d, int64_t terms, int64_t columns, int64_t at, const int STEP,
+                              double *restrict sums, float *restrict rows)
+{
+    const int64_t count = terms * columns;
+    float along_g[BLOCK], along_x[BLOCK];
+    memset(along_g, 0, sizeof along_g);
+    memset(along_x, 0, sizeof along_x);
+    for (int64_t k = 0; k < terms; k++) {
+        float *restrict ds = rows + k * columns + at, *restrict dw = ds + count, *restrict dp = dw + count;
+        float a = 0, b = 0, c = 0;
+#pragma omp simd reduction(+ : a, b, c)
+        for (int64_t j = 0; j < size; j++) {
+            const float amplitude = p->amplitude[TERM(j)], frequency = p->frequency[TERM(j)];
+            const float amplitude_dot = d->amplitude[TERM(j)], frequency_dot = d->frequency[TERM(j)];
+            const staf_pair t = staf_sine_cosine(x[j], p->high[TERM(j)], p->low[TERM(j)], p->turn[TERM(j)]);
+            const float q = fmaf(frequency, v[j], fmaf(frequency_dot, x[j], d->phase[TERM(j)]));
+            const float aq = amplitude * q, ac = amplitude * t.cosine;
+            const float along = fmaf(amplitude_dot, t.cosine, -aq * t.sine);
+            along_g[j] += fmaf(amplitude_dot, t.sine, aq * t.cosine);
+            along_x[j] += fmaf(along, frequency, ac * frequency_dot);
+            const float one = g[j] * q * t.cosine, two = g[j] * fmaf(along, x[j], ac * v[j]), three = g[j] * along;
+            if (STEP) {
+                ds[j] += one;
+                dw[j] += two;
+                dp[j] += three;
+            } else {
+                a += one;
+                b += two;
+                c += three;
+            }
+        }
+        if (!STEP) {
+            sums[k] += a;
+            sums[count + k] += b;
+            sums[2 * count + k] += c;
+        }
+    }
+#pragma omp simd
+    for (int64_t j = 0; j < size; j++) {
+        in_g[j] = along_g[j];
+        in_x[j] = g[j] * along_x[j];
+    }
+}
+
+static void flush(double *restrict sums, float *restrict rows, int64_t count)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < count; i++) {
+        sums[i] += rows[i];
+        rows[i] = 0;
+    }
+}
+
+/* Add the pieces of each network in order; amplitude scales the second and third sum where they lack it. */
+static void finish(const staf_shape *s, int64_t pieces, const double *sums, const float *scale, float *da, float *dw,
+                   float *dp)
+{
+    const int64_t count = s->terms * s->columns;
+    for (int64_t network = 0; network < s->networks; network++)
+        for (int64_t i = 0; i < count; i++) {
+            double total[3] = {0, 0, 0};
+            for (int64_t piece = 0; piece < pieces; piece++)
+                for (int which = 0; which < 3; which++)
+                    total[which] += sums[((network * pieces + piece) * 3 + which) * count + i];
+            const int64_t to = network * count + i;
+            const double factor = scale ? scale[to] : 1.0;
+            da[to] = (float)total[0];
+            dw[to] = (float)(total[1] * factor);
+            dp[to] = (float)(total[2] * factor);
+        }
+}
+
+/* Elements [from, to) of a network's `rows` rows of `length`, as blocks: CALL(offset, size, column). */
+#define FOR_BLOCKS(CALL)                                                                                              \
+    for (int64_t row = first_row; row < last_row; row++) {                                                            \
+        for (int64_t at = from; at < to; at += BLOCK) {                                                               \
+            const int64_t size = to - at < BLOCK ? to - at : BLOCK, start = base + row * length + at;                 \
+            CALL;                                                                                                     \
+        }                                                                                                             \
+        AFTER_ROW;                                                                                                    \
+    }
+
+/* One piece of one network: whole rows where columns have their own sets, a stretch of blocks otherwise. */
+#define PIECE                                                                                                         \
+    const int64_t network = task / pieces, piece = task % pieces, base = network * s.points * s.width;                \
+    const int64_t length = row_length(&s), count = row_count(&s);                                                     \
+    const int64_t blocks = (length + BLOCK - 1) / BLOCK;                                                              \
+    const int64_t first_row = s.columns == 1 ? 0 : count * piece / pieces;                                            \
+    const int64_t last_row = s.columns == 1 ? 1 : count * (piece + 1) / pieces;                                       \
+    const int64_t from = s.columns == 1 ? blocks * piece / pieces * BLOCK : 0;                                        \
+    const int64_t stop = s.columns == 1 ? blocks * (piece + 1) / pieces * BLOCK : length;                             \
+    const int64_t to = stop < length ? stop : length;                                                                 \
+    const staf_set p = set_of(&s, network, amplitude, frequency, phase, prepared);
+
+int staf_series_value(const float *x, const float *amplitude, const float *frequency, const float *phase, float *y,
+                      int64_t networks, int64_t points, int64_t width, int64_t columns, int64_t terms, int threads)
+{
+    const staf_shape s = {networks, points, width, columns, terms};
+    const int64_t pieces = piece_count(&s);
+    float *prepared = prepare(&s, frequency, phase);
+    if (!prepared) return 1;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t task = 0; task < networks * pieces; task++) {
+        PIECE
+#define AFTER_ROW
+        if (columns == 1) FOR_BLOCKS(value_block(x + start, y + start, size, &p, terms, columns, at, 0))
+        else FOR_BLOCKS(value_block(x + start, y + start, size, &p, terms, columns, at, 1))
+#undef AFTER_ROW
+    }
+    free(prepared);
+    return 0;
+}
+
+#define AFTER_ROW                                                                                                     \
+    if (columns > 1 && ((row - first_row) % FLUSH_ROWS == FLUSH_ROWS - 1 || row == last_row - 1))                     \
+        flush(sums + 3 * task * terms * columns, rows + 3 * task * terms * columns, 3 * terms * columns)
+
+int staf_series_gradients(const float *g, const float *x, const float *amplitude, const float *frequency,
+                          const float *phase, float *dx, float *da, float *dw, float *dp, int64_t networks,
+                          int64_t points, int64_t width, int64_t columns, int64_t terms, int threads)
+{
+    const staf_shape s = {networks, points, width, columns, terms};
+    const int64_t pieces = piece_count(&s);
+    const size_t cells = (size_t)(3 * networks * pieces * terms * columns);
+    float *prepared = prepare(&s, frequency, phase);
+    double *sums = calloc(cells, sizeof(double));
+    float *rows = calloc(cells, sizeof(float));
+    const int failed = !prepared || !sums || !rows;
+    if (!failed) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (int64_t task = 0; task < networks * pieces; task++) {
+            PIECE
+            double *own = sums + 3 * task * terms * columns;
+            float *row_sums = rows + 3 * task * terms * columns;
+            if (columns == 1)
+                FOR_BLOCKS(gradients_block(g + start, x + start, dx + start, size, &p, terms, columns, at, 0, own,
+                                           row_sums))
+            else
+                FOR_BLOCKS(gradients_block(g + start, x + start, dx + start, size, &p, terms, columns, at, 1, own,
+                                           row_sums))
+        }
+        finish(&s, pieces, sums, amplitude, da, dw, dp);
+    }
+    free(prepared);
+    free(sums);
+    free(rows);
+    return failed;
+}
+
+int staf_series_second(const float *g, const float *x, const float *amplitude, const float *frequency,
+                       const float *phase, const float *v, const float *amplitude_tangent,
+                       const float *frequency_tangent, const float *phase_tangent, float *in_g, float *in_x, float *da,
+                       float *dw, float *dp, int64_t networks, int64_t points, int64_t width, int64_t columns,
+                       int64_t terms, int threads)
+{
+    const staf_shape s = {networks, points, width, columns, terms};
+    const int64_t pieces = piece_count(&s);
+    const size_t cells = (size_t)(3 * networks * pieces * terms * columns);
+    float *prepared = prepare(&s, frequency, phase);
+    double *sums = calloc(cells, sizeof(double));
+    float *rows = calloc(cells, sizeof(float));
+    const int failed = !prepared || !sums || !rows;
+    if (!failed) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (int64_t task = 0; task < networks * pieces; task++) {
+            PIECE
+            const int64_t offset = network * terms * columns;
+            const staf_tangent d = {amplitude_tangent + offset, frequency_tangent + offset, phase_tangent + offset};
+            double *own = sums + 3 * task * terms * columns;
+            float *row_sums = rows + 3 * task * terms * columns;
+            if (columns == 1)
+                FOR_BLOCKS(second_block(g + start, x + start, v + start, in_g + start, in_x + start, size, &p, &d,
+                                        terms, columns, at, 0, own, row_sums))
+            else
+                FOR_BLOCKS(second_block(g + start, x + start, v + start, in_g + start, in_x + start, size, &p, &d,
+                                        terms, columns, at, 1, own, row_sums))
+        }
+        finish(&s, pieces, sums, NULL, da, dw, dp);
+    }
+    free(prepared);
+    free(sums);
+    free(rows);
+    return failed;
+}
