@@ -41,7 +41,7 @@ class Header:
 
 def write(path: str | os.PathLike[str], tensors: dict[str, Tensor], metadata: dict[str, Any]) -> None:
     """Write tensors and JSON-able metadata, whole or not at all. Complex tensors are stored as pairs of reals."""
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
     plain: dict[str, Tensor] = {}
     complex_names = []
@@ -52,8 +52,10 @@ def write(path: str | os.PathLike[str], tensors: dict[str, Tensor], metadata: di
             tensor = torch.view_as_real(tensor.resolve_conj())
         plain[name] = tensor.contiguous().clone()
     document = {"format": FORMAT_VERSION, "complex": complex_names, **metadata}
+    # safetensors reports a full disk by an error of its own; Python's file raises the OSError that has a reason.
+    data = save(plain, metadata={METADATA_KEY: json.dumps(document)})
     with atomic_path(path) as temporary:
-        save_file(plain, temporary, metadata={METADATA_KEY: json.dumps(document)})
+        temporary.write_bytes(data)
 
 
 def read_header(path: str | os.PathLike[str]) -> Header:
