@@ -1,0 +1,89 @@
+"""Mistakes of the user, told apart from bugs: the first end in one line and exit code 2, the second in a traceback."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import signal
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from types import FrameType
+
+MISTAKE = 2
+INTERRUPTED = 130
+
+# Library exceptions whose message is meant for the user: module and name. They are looked up among the modules already
+# loaded, because one that is not loaded has raised nothing.
+_FOR_USERS = (
+    ("staf._files", "WriteError"),
+    ("staf.fitting.file", "FileError"),
+    ("staf.reports.errors", "RunError"),
+    ("staf.signals.errors", "SignalError"),
+)
+
+
+class UserError(Exception):
+    """Something the user can put right; the message is one line."""
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal ended the work; the message says what was kept and how to go on."""
+
+    def __init__(self, message: str, signal_number: int) -> None:
+        super().__init__(message)
+        self.exit_code = 128 + signal_number
+
+
+def is_mistake(error: BaseException) -> bool:
+    """Whether an exception is a user's mistake rather than a bug."""
+    kinds: list[type[BaseException]] = [UserError]
+    for module, name in _FOR_USERS:
+        if module in sys.modules:
+            kinds.append(getattr(sys.modules[module], name))
+    return isinstance(error, tuple(kinds))
+
+
+@contextlib.contextmanager
+def edge() -> Iterator[None]:
+    """Around the calls that check what the user asked for: there, a ValueError is the user's mistake."""
+    try:
+        yield
+    except ValueError as error:
+        raise UserError(str(error)) from error
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks.
+
+    >>> one_line("a\\n  b")
+    'a b'
+    """
+    return " ".join(text.split())
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name.
+
+    >>> did_you_mean("ft", ["fit", "render"])
+    '; did you mean fit?'
+    """
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+@contextlib.contextmanager
+def sigterm_raises() -> Iterator[None]:
+    """SIGTERM ends the work like Ctrl-C, with exit code 143, so that temporary files are cleared away."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        raise Stopped("stopped by SIGTERM", number)
+
+    previous = signal.signal(signal.SIGTERM, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)

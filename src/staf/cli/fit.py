@@ -1,0 +1,189 @@
+"""`staf fit FILE`: fit a field, and leave a folder with the model, the reconstruction and a report."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tyro.conf import Positional, arg
+
+from staf.cli.errors import Stopped, UserError, edge
+from staf.cli.kinds import kind_of
+from staf.cli.options import MODEL_NAMES, FitOptions
+from staf.cli.outputs import MEBIBYTE, prepare_folder
+from staf.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from staf.api import Fit
+    from staf.fitting import Budget, Plan
+
+CHECKPOINT = "checkpoint.safetensors"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitImage(FitOptions):
+    """Fit a field to an image.
+
+    The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, the reconstruction, history.csv,
+    metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there, and --resume goes on from it.
+    """
+
+    file: Annotated[Positional[Path], arg(metavar="FILE")]
+    """The image: PNG, JPEG, TIFF, WebP or NPY."""
+    model: Annotated[str, arg(metavar="NAME", help=f"The network: {', '.join(MODEL_NAMES)}.")] = "staf"
+
+
+# Options by kind of signal; a kind that is not here is parsed as an image and refused when it is opened.
+OPTIONS: dict[str, type[FitOptions]] = {"image": FitImage}
+
+
+def options_for(words: Sequence[str]) -> type[Any]:
+    """The options for the kind of file that `words` name."""
+    return OPTIONS.get(kind_of(words), FitImage)
+
+
+def run(options: FitImage, terminal: Terminal) -> int:
+    """Fit, write the run folder, say how good it is."""
+    from staf.fitting import plan as make_plan
+    from staf.signals import open as open_signal
+
+    signal = open_signal(options.file)
+    device = options.device_name()
+    folder = options.out or Path("runs") / f"{signal.name}-{options.model}"
+    checkpoint = folder / CHECKPOINT
+    seed, budget = options.seed or 0, options.budget()
+    with edge():
+        make_plan(signal, budget, device=device.split(":")[0], model=options.model)
+    _check_folder(options, folder, checkpoint)
+    if options.resume:
+        seed, budget = _resumed(options, checkpoint)
+    with edge():
+        plan = make_plan(signal, budget, device=device.split(":")[0], model=options.model)
+    if options.explain:
+        terminal.explain(f"{signal!r} on {device}:", plan.reasons)
+    prepare_folder(folder, 8 * MEBIBYTE + 4 * signal.array.nbytes)
+    if options.overwrite and not options.resume:
+        checkpoint.unlink(missing_ok=True)
+    fit = _fit(options, terminal, signal, plan, seed, device, checkpoint)
+    files = _write(fit, folder, overwrite=options.overwrite or options.resume)
+    checkpoint.unlink(missing_ok=True)
+    _tell(options, terminal, fit, folder, files)
+    return 0
+
+
+def _check_folder(options: FitImage, folder: Path, checkpoint: Path) -> None:
+    """Refuse to train towards a folder that may not be written, or to resume from nothing."""
+    from staf.reports.run_folder import existing
+
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is a file: name a folder with --out")
+    if options.resume:
+        if options.overwrite:
+            raise UserError("--resume goes on with a fit and --overwrite starts anew: give one of them")
+        if not checkpoint.exists():
+            raise UserError(f"there is no interrupted fit in {folder} ({CHECKPOINT} is missing): leave --resume out")
+    elif not options.overwrite:
+        if checkpoint.exists():
+            raise UserError(f"{folder} holds an interrupted fit: --resume goes on with it, --overwrite starts anew")
+        if existing(folder):
+            raise UserError(f"{folder} already holds a fit: pass --overwrite to replace it, or another --out")
+
+
+def _resumed(options: FitImage, checkpoint: Path) -> tuple[int, Budget]:
+    """Seed and budget of the interrupted fit; options that contradict it are refused, not ignored."""
+    from staf.fitting import Budget, FileError, read_header
+
+    about = read_header(checkpoint).metadata
+    try:
+        recipe, seed, model = about["recipe"], about["seed"], (about["architecture"] or {}).get("name", options.model)
+        saved = {"--seed": seed, **{f"--{n.replace('_', '-')}": recipe[n] for n in ("steps", "seconds", "target_db")}}
+    except (KeyError, TypeError, AttributeError):
+        raise FileError(f"{checkpoint} is not a complete checkpoint: start anew with --overwrite") from None
+    given = {
+        "--seed": options.seed,
+        "--steps": options.steps,
+        "--seconds": options.seconds,
+        "--target-db": options.target_db,
+    }
+    for flag, value in given.items():
+        if value is not None and value != saved[flag]:
+            was = "without it" if saved[flag] is None else f"with {saved[flag]:g}"
+            raise UserError(f"{flag} {value:g} was given, and the interrupted fit was started {was}: leave {flag} out")
+    if model != options.model:
+        raise UserError(f"the interrupted fit is of {model}: pass --model {model}")
+    return seed, Budget(saved["--steps"], saved["--seconds"], saved["--target-db"])
+
+
+def _fit(
+    options: FitImage, terminal: Terminal, signal: Any, plan: Plan, seed: int, device: str, checkpoint: Path
+) -> Fit:
+    from staf.api import fit
+    from staf.fitting import Interrupted
+
+    try:
+        return fit(
+            signal,
+            plan=plan,
+            seed=seed,
+            device=device,
+            progress=None if options.progress else False,
+            checkpoint=checkpoint,
+            resume=checkpoint if options.resume else None,
+        )
+    except Interrupted as stop:
+        command = [word for word in terminal.command if word not in ("--resume", "--overwrite", "--no-overwrite")]
+        line = f"{command[0]} {shlex.join([*command[1:], '--resume'])}"
+        message = (
+            f"stopped after step {stop.step}; the fit so far is in {checkpoint}, and this goes on with it:\n{line}"
+        )
+        raise Stopped(message, stop.signal_number) from None
+
+
+def _write(fit: Fit, folder: Path, *, overwrite: bool) -> dict[str, str]:
+    """The run folder; if it cannot take the model, the model is saved elsewhere rather than lost."""
+    from staf._files import WriteError
+    from staf.reports import write_run
+
+    try:
+        paths = write_run(fit, folder, overwrite=overwrite)
+    except WriteError as error:
+        rescue = Path(tempfile.mkdtemp(prefix="staf-")) / "model.safetensors"
+        fit.save(rescue)
+        raise UserError(f"{error.strerror or error}; the fitted model is in {rescue}") from error
+    names = ("model", "reconstruction", "history", "metrics", "config", "report")
+    return {name: str(path) for name in names if (path := getattr(paths, name)) is not None}
+
+
+def _tell(options: FitImage, terminal: Terminal, fit: Fit, folder: Path, files: dict[str, str]) -> None:
+    parameters = sum(p.numel() for p in fit.module.parameters())
+    for note in fit.notes:
+        terminal.note(f"note: {note}")
+    measures = ", ".join(f"{name.upper()} {value:.4g}" for name, value in fit.metrics.items() if name != "psnr")
+    terminal.say(f"{fit.metrics['psnr']:.2f} dB PSNR{', ' + measures if measures else ''}")
+    terminal.say(
+        f"{options.model}, {parameters:,} parameters, {fit.result.steps} steps in {fit.result.seconds:.1f} s "
+        f"on {fit.device} ({fit.stopped})"
+    )
+    terminal.say(f"report: {files['report']}")
+    terminal.finish(
+        {
+            "verb": "fit",
+            "file": str(options.file),
+            "model": options.model,
+            "out": str(folder),
+            "files": files,
+            "metrics": dict(fit.metrics),
+            "parameters": parameters,
+            "steps": fit.result.steps,
+            "seconds": round(fit.result.seconds, 3),
+            "stopped": fit.stopped,
+            "seed": fit.result.seed,
+            "device": fit.device,
+            "reasons": list(fit.plan.reasons),
+            "notes": list(fit.notes),
+        }
+    )

@@ -1,0 +1,102 @@
+"""`staf inspect FILE`: what a fitted field has learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from tyro.conf import Positional, arg
+
+from staf.cli.options import Flag, OutFile
+from staf.cli.outputs import prepare_file
+from staf.cli.terminal import Terminal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspect:
+    """Show what a fitted field has learnt: its parameters, its activations drawn, and the spectrum of each layer."""
+
+    file: Annotated[Positional[Path], arg(metavar="FILE")]
+    """A fitted field: model.safetensors of a run."""
+    out: OutFile = None
+    """The picture; by default a PNG beside the field."""
+    overwrite: Flag = False
+    """Replace the picture if it exists."""
+    json: Flag = False
+    """Print one JSON document on stdout, and nothing else there."""
+
+
+def options_for(words: Sequence[str]) -> type[Any]:
+    return Inspect
+
+
+def run(options: Inspect, terminal: Terminal) -> int:
+    """Load, list, draw."""
+    from staf.api import load
+
+    field = load(options.file)
+    out = options.out or options.file.with_name(f"{options.file.stem}-inspect.png")
+    prepare_file(out, overwrite=options.overwrite)
+    parameters = parameter_rows(field.module)
+    activations = activation_rows(field.module)
+    terminal.say(repr(field))
+    rows = [[r["name"], "x".join(map(str, r["shape"])), f"{r['count']:,}", r["role"]] for r in parameters]
+    total = sum(r["count"] for r in parameters)
+    terminal.table("Parameters", ("name", "shape", "count", "role"), [*rows, ["total", "", f"{total:,}", ""]])
+    terms = [
+        [a["layer"], str(a["term"]), f"{a['amplitude']:.4g}", f"{a['frequency']:.4g}", f"{a['phase']:.4g}"]
+        for a in activations
+    ]
+    if terms:
+        terminal.table("Learnt sinusoids C sin(Omega x + Phi)", ("layer", "term", "C", "Omega", "Phi"), terms)
+    drawn = _draw(field, out)
+    terminal.say(f"figure: {drawn}")
+    terminal.finish(
+        {
+            "verb": "inspect",
+            "file": str(options.file),
+            "figure": str(drawn),
+            "architecture": getattr(field.module, "architecture", None),
+            "metadata": {k: v for k, v in field.metadata.items() if k not in ("architecture", "complex", "kind")},
+            "parameters": parameters,
+            "total": total,
+            "sinusoids": activations,
+        }
+    )
+    return 0
+
+
+def parameter_rows(module: Any) -> list[dict[str, Any]]:
+    """Name, shape, count and role of each parameter; a complex number counts as one."""
+    from staf.nn import parameter_roles
+
+    roles = parameter_roles(module)
+    return [
+        {"name": name, "shape": list(p.shape), "count": p.numel(), "role": roles[name]}
+        for name, p in module.named_parameters()
+    ]
+
+
+def activation_rows(module: Any) -> list[dict[str, Any]]:
+    """C, Omega and Phi of every term of every activation that one layer shares."""
+    from staf.nn import SineSeries
+
+    rows = []
+    for name, part in module.named_modules():
+        if isinstance(part, SineSeries) and part.width is None:
+            columns = [values.detach().double().cpu().reshape(-1).tolist() for values in part.sinusoids]
+            for term, (amplitude, frequency, phase) in enumerate(zip(*columns, strict=True)):
+                row = {"layer": name, "term": term, "amplitude": amplitude, "frequency": frequency, "phase": phase}
+                rows.append(row)
+    return rows
+
+
+def _draw(field: Any, path: Path) -> Path:
+    from staf._files import atomic_path
+    from staf.figures import inspect_figure
+
+    with atomic_path(path) as temporary:
+        inspect_figure(field).savefig(temporary, dpi=150)
+    return path

@@ -1,0 +1,95 @@
+"""Options that several verbs share: the same words as in Python."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from tyro.conf import FlagCreatePairsOff, arg
+
+from staf.cli.errors import UserError
+
+if TYPE_CHECKING:
+    from staf.fitting import Budget
+
+# Known here without importing torch, for help; a test holds them to `staf.nn.models.MODELS`.
+MODEL_NAMES = ("staf", "siren", "finer", "wire", "gauss", "ffn", "pemlp", "mfn", "incode")
+
+# A flag that is off unless given, and options whose absence the help text explains better than "default: None".
+Flag = Annotated[bool, FlagCreatePairsOff, arg(help_behavior_hint="")]
+Count = Annotated[int | None, arg(metavar="N", help_behavior_hint="")]
+Number = Annotated[float | None, arg(metavar="X", help_behavior_hint="")]
+Device = Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")]
+OutFolder = Annotated[Path | None, arg(aliases=["-o"], metavar="DIR", help_behavior_hint="")]
+OutFile = Annotated[Path | None, arg(aliases=["-o"], metavar="FILE", help_behavior_hint="")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetOptions:
+    """When to stop: the first limit reached ends a fit."""
+
+    steps: Count = None
+    """Stop after this many optimiser steps."""
+    seconds: Number = None
+    """Stop after this many seconds; the learning rate is scheduled over them."""
+    target_db: Number = None
+    """Stop once this PSNR is reached over all points."""
+
+    def budget(self) -> Budget:
+        """The same for a plan."""
+        from staf.fitting import Budget
+
+        for flag, value in (("--seconds", self.seconds), ("--target-db", self.target_db)):
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise UserError(f"{flag} must be a positive number, got {value}")
+        if self.steps is not None and self.steps < 1:
+            raise UserError(f"--steps must be at least 1, got {self.steps}")
+        return Budget(self.steps, self.seconds, self.target_db)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions(BudgetOptions):
+    """How a fit is run and where it goes."""
+
+    seed: Count = None
+    """Same seed, same machine, same bits (0 if not given)."""
+    device: Device = None
+    """cpu, cuda or cuda:N; by default a GPU if there is one."""
+    out: OutFolder = None
+    """Folder for what is made."""
+    overwrite: Flag = False
+    """Replace what an earlier run has left in the folder."""
+    resume: Flag = False
+    """Go on where an interrupted run in the folder stopped."""
+    json: Flag = False
+    """Print one JSON document on stdout, and nothing else there."""
+    explain: Flag = False
+    """Say what the plan chose, and why."""
+    progress: Annotated[bool, arg(help_behavior_hint="")] = True
+    """Show progress on stderr, which is the default, or not."""
+
+    def device_name(self) -> str:
+        """The device as torch spells it."""
+        return device_name(self.device)
+
+
+def device_name(device: str | None) -> str:
+    """A device the user may have named, checked; a GPU if there is one and nothing was named."""
+    import torch
+
+    if device is None:
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        chosen = torch.device(device)
+    except RuntimeError:
+        raise UserError(f"--device must be cpu, cuda or cuda:N, got {device!r}") from None
+    if chosen.type not in ("cpu", "cuda"):
+        raise UserError(f"--device must be cpu, cuda or cuda:N, got {device!r}")
+    if chosen.type == "cuda":
+        if not torch.cuda.is_available():
+            raise UserError(f"--device {device}: there is no CUDA device here; leave it out for the CPU")
+        if chosen.index is not None and chosen.index >= torch.cuda.device_count():
+            raise UserError(f"--device {device}: this machine has {torch.cuda.device_count()} CUDA devices")
+    return str(chosen)

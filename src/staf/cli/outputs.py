@@ -1,0 +1,35 @@
+"""Where results go: checked before the work, so that nothing is computed only to be lost."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from staf._files import atomic_write
+from staf.cli.errors import UserError
+
+MEBIBYTE = 2**20
+
+
+def prepare_folder(folder: Path, needed: int) -> None:
+    """Make the folder and see that `needed` bytes can be written into it."""
+    probe = folder / ".staf-write-test"
+    atomic_write(probe, b"")
+    probe.unlink()
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise UserError(
+            f"{folder} has room for {free / MEBIBYTE:.1f} MiB and about {needed / MEBIBYTE:.0f} MiB are needed: "
+            "free some space or choose another folder with --out"
+        )
+
+
+def prepare_file(path: Path, *, overwrite: bool) -> None:
+    """Refuse a file that exists unless it may be replaced; make its folder."""
+    if path.is_dir():
+        raise UserError(f"{path} is a folder: name a file in it with --out")
+    if path.exists() and not overwrite:
+        raise UserError(f"{path} exists: pass --overwrite to replace it, or another file with --out")
+    probe = path.parent / ".staf-write-test"
+    atomic_write(probe, b"")
+    probe.unlink()

@@ -1,0 +1,68 @@
+"""tyro, with mistakes in one line instead of a box."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import itertools
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from staf.cli.errors import UserError, did_you_mean, one_line
+
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_BOX = re.compile(r"[\u2500-\u257f]")
+_WRONG_TYPE = re.compile(r"Error parsing (\S+): no type matching (.+?) could be instantiated from \[(.*?)\]")
+
+_MISSING = re.compile(r"Missing from .*?: (\S+)")
+_WORDS = {"INT": "a whole number", "FLOAT": "a number", "STR": "text", "PATH": "a path"}
+
+
+def parse(options: type[Any], words: Sequence[str], prog: str) -> Any:
+    """The options that `words` spell; help is printed as tyro does, a mistake becomes a `UserError`."""
+    import tyro
+
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            parsed, unknown = tyro.cli(options, args=list(words), prog=prog, return_unknown_args=True)
+    except SystemExit as leave:
+        if leave.code in (0, None):
+            raise
+        raise UserError(f"{_sentence(said.getvalue())} (see {prog} --help)") from None
+    sys.stderr.write(said.getvalue())
+    if unknown:
+        raise UserError(f"{_about_unknown(options, unknown)} (see {prog} --help)")
+    return parsed
+
+
+def _about_unknown(options: type[Any], unknown: Sequence[str]) -> str:
+    flags = ["--" + field.name.replace("_", "-") for field in dataclasses.fields(options)]
+    flags += ["--no-progress", "--help"]
+    first = unknown[0]
+    if first.startswith("-"):
+        name = first.partition("=")[0]
+        return f"unknown option {name}{did_you_mean(name, flags)}"
+    return f"unexpected argument {first!r}"
+
+
+def _sentence(box: str) -> str:
+    """The first paragraph of tyro's error box, on one line; the box is drawn with lines, or with hyphens in ASCII."""
+    lines = [_BOX.sub("", _ANSI.sub("", line)).strip() for line in box.splitlines()]
+    # The title comes first, and in ASCII a rule below it.
+    body = lines[2:] if len(lines) > 1 and _is_rule(lines[1]) else lines[1:]
+    kept = list(itertools.takewhile(lambda line: not _is_rule(line), body))
+    text = one_line(" ".join(kept)) or "the arguments are not understood"
+    if found := _WRONG_TYPE.search(text):
+        wanted = [_WORDS.get(name, name) for name in found[2].split("|") if name != "{None}"]
+        return f"{found[1]} takes {' or '.join(wanted)}, got {found[3]}"
+    if found := _MISSING.match(text):
+        return f"{found[1]} is missing"
+    return text
+
+
+def _is_rule(line: str) -> bool:
+    return not line.strip("-")

@@ -1,0 +1,54 @@
+"""What the command prints: results on stdout (as text, or as one JSON document), everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+
+class Terminal:
+    """Prints for people or for machines; `command` is what the user typed, for messages that say how to go on."""
+
+    def __init__(self, command: Sequence[str], *, as_json: bool = False) -> None:
+        self.command = list(command)
+        self.as_json = as_json
+
+    def say(self, text: str = "") -> None:
+        """A line of the result, for people."""
+        if not self.as_json:
+            print(text)
+
+    def note(self, text: str) -> None:
+        """A line beside the result."""
+        print(text, file=sys.stderr)
+
+    def explain(self, title: str, reasons: Sequence[str]) -> None:
+        """Why the plan is what it is; on stderr, because it comes before the work."""
+        self.note(title)
+        for reason in reasons:
+            self.note(f"  - {reason}")
+
+    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """A table for people: the first column to the left, the others to the right."""
+        if self.as_json:
+            return
+        from rich.box import SIMPLE
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        drawn = Table(title=Text(title), box=SIMPLE, title_justify="left", title_style="bold")
+        for i, column in enumerate(columns):
+            drawn.add_column(Text(column), justify="left" if i == 0 else "right", overflow="fold")
+        for row in rows:
+            drawn.add_row(*(Text(cell) for cell in row))
+        Console(file=sys.stdout, width=None if sys.stdout.isatty() else 120).print(drawn)
+
+    def finish(self, document: dict[str, Any]) -> None:
+        """The result for machines: one strict JSON document, with "inf" and "nan" as strings."""
+        if self.as_json:
+            from staf.experiments.plain import plain
+
+            print(json.dumps(plain(document), indent=2, allow_nan=False, ensure_ascii=False))

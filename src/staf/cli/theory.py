@@ -1,0 +1,90 @@
+"""`staf theory NAME`: a result of the paper, computed and drawn, for a fitted field or a fresh network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from tyro.conf import Positional, arg
+
+from staf.cli.errors import UserError, did_you_mean
+from staf.cli.options import Flag, OutFile
+from staf.cli.outputs import prepare_file
+from staf.cli.terminal import Terminal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Theory:
+    """Compute and draw a result of the theory by its name; without a name, list them."""
+
+    name: Annotated[Positional[str | None], arg(metavar="NAME", help_behavior_hint="")] = None
+    """Which result; none lists them all."""
+    field: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
+    """A fitted field to look at; by default a fresh network."""
+    seed: Annotated[int, arg(metavar="N")] = 0
+    """Seed of the fresh network and of any sampling."""
+    out: OutFile = None
+    """The picture; by default runs/theory-NAME.png."""
+    overwrite: Flag = False
+    """Replace the picture if it exists."""
+    json: Flag = False
+    """Print one JSON document on stdout, and nothing else there."""
+
+
+def options_for(words: Sequence[str]) -> type[Any]:
+    return Theory
+
+
+def run(options: Theory, terminal: Terminal) -> int:
+    """List, or compute, print and draw."""
+    from staf.theory.registry import RESULTS
+
+    if options.name is None:
+        for name, entry in RESULTS.items():
+            terminal.say(f"{name:<24}{entry.description}")
+        terminal.finish({"verb": "theory", "results": {name: entry.description for name, entry in RESULTS.items()}})
+        return 0
+    if options.name not in RESULTS:
+        hint = did_you_mean(options.name, RESULTS)
+        raise UserError(f"there is no result {options.name!r}{hint} (the results are {', '.join(RESULTS)})")
+    module = _module(options.field)
+    out = options.out or Path("runs") / f"theory-{options.name}.png"
+    prepare_file(out, overwrite=options.overwrite)
+    if module is None:
+        result = RESULTS[options.name].run(None, options.seed)
+    else:
+        try:
+            result = RESULTS[options.name].run(module, options.seed)
+        except (ValueError, TypeError) as error:
+            raise UserError(f"{options.name} does not apply to {options.field}: {error}") from error
+    _draw(options.name, result.data, out)
+    terminal.say(result.text())
+    terminal.say(f"figure: {out}")
+    terminal.finish(
+        {
+            "verb": "theory",
+            "name": options.name,
+            "heading": result.heading,
+            "rows": [{"label": label, "value": value} for label, value in result.rows],
+            "figure": str(out),
+        }
+    )
+    return 0
+
+
+def _module(path: Path | None) -> Any:
+    if path is None:
+        return None
+    from staf.api import load
+
+    return load(path).module
+
+
+def _draw(name: str, data: dict[str, Any], path: Path) -> None:
+    from staf._files import atomic_path
+    from staf.figures import theory
+
+    with atomic_path(path) as temporary:
+        theory.draw(name, data).savefig(temporary, dpi=150)

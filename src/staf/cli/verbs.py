@@ -1,0 +1,42 @@
+"""The verbs of the command: name -> module and a line of help. A new verb is a module and a row here."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from staf.cli.terminal import Terminal
+
+
+class VerbModule(Protocol):
+    """What a verb's module offers."""
+
+    def options_for(self, words: Sequence[str]) -> type[Any]:
+        """The dataclass of options; `words` are the arguments, so that it may depend on what the file is."""
+        ...
+
+    def run(self, options: Any, terminal: Terminal) -> int:
+        """Do it and return the exit code."""
+        ...
+
+
+@dataclass(frozen=True)
+class Verb:
+    """Where a verb lives and what it does, in a line."""
+
+    module: str
+    help: str
+
+    def load(self) -> VerbModule:
+        return importlib.import_module(self.module)  # type: ignore[return-value]
+
+
+VERBS: dict[str, Verb] = {
+    "fit": Verb("staf.cli.fit", "fit a field to an image; writes a folder with the model and a report"),
+    "render": Verb("staf.cli.render", "draw a fitted field at any scale, size or crop"),
+    "compare": Verb("staf.cli.compare", "fit several networks with the same budget; a table and a figure"),
+    "inspect": Verb("staf.cli.inspect", "what a fitted field has learnt: parameters, activations, spectra"),
+    "theory": Verb("staf.cli.theory", "the paper's results, computed and drawn by name"),
+}

@@ -1,0 +1,141 @@
+"""Whatever is wrong with the input or the output: one clear line, exit code 2, nothing lost."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+import zlib
+
+import numpy as np
+import pytest
+
+from staf.api import load
+
+
+def png_announcing(width: int, height: int) -> bytes:
+    """A PNG of a few bytes whose header announces any size."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
+
+
+def nan_array(value: float) -> np.ndarray:
+    array = np.zeros((4, 4), np.float32)
+    array[1, 2] = value
+    return array
+
+
+@pytest.fixture
+def bad(here, picture):
+    """Name -> what should be said of the file of that name."""
+    whole = picture.read_bytes()
+    (here / "empty.png").touch()
+    (here / "truncated.png").write_bytes(whole[: len(whole) // 2])
+    (here / "text.png").write_text("not an image at all")
+    (here / "bomb.png").write_bytes(png_announcing(100_000, 100_000))
+    np.save(here / "nan.npy", nan_array(np.nan))
+    np.save(here / "inf.npy", nan_array(np.inf))
+    np.save(here / "channels.npy", np.zeros((4, 4, 7), np.uint8))
+    np.save(here / "pickled.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    (here / "sound.png").write_bytes(b"RIFF\0\0\0\0WAVEfmt ")
+    (here / "folder.png").mkdir()
+    return here
+
+
+@pytest.mark.parametrize("verb", ["fit", "compare"])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("missing.png", "no such file"),
+        ("empty.png", "empty"),
+        ("truncated.png", "damaged or cut short"),
+        ("text.png", "no known format"),
+        ("bomb.png", "100000x100000"),
+        ("nan.npy", "NaN or Inf"),
+        ("inf.npy", "NaN or Inf"),
+        ("channels.npy", "channel"),
+        ("pickled.npy", "cannot open"),
+        ("folder.png", "folder"),
+    ],
+)
+def test_bad_images_are_refused(staf, bad, verb, name, message):
+    line = staf(verb, name, "--steps", 1).refused()
+    assert message in line
+    assert name in line
+    assert not (bad / "runs").exists()
+
+
+def test_other_signals_are_named(staf, bad):
+    assert "sound.png" in staf("fit", "sound.png", "--steps", 1).refused()
+
+
+@pytest.mark.parametrize("verb", ["render", "inspect"])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("model.safetensors", "does not exist"),
+        ("empty.png", "empty"),
+        ("picture.png", "not a safetensors file"),
+        ("folder.png", "is a folder"),
+    ],
+)
+def test_bad_fields_are_refused(staf, bad, verb, name, message):
+    assert message in staf(verb, name).refused()
+
+
+@pytest.mark.parametrize("verb", ["fit", "compare"])
+def test_an_output_that_is_a_file_is_refused(staf, picture, here, verb):
+    (here / "taken").write_text("mine")
+    assert "taken is a file" in staf(verb, picture, "--steps", 1, "--out", "taken").refused()
+    assert "a file stands where a folder is needed" in staf(verb, picture, "--steps", 1, "--out", "taken/x").refused()
+    assert (here / "taken").read_text() == "mine"
+
+
+def test_an_unwritable_folder_is_refused_before_training(staf, picture, monkeypatch):
+    monkeypatch.setattr("staf.api.fit", lambda *a, **k: pytest.fail("trained"))
+    assert "cannot write" in staf("fit", picture, "--steps", 1, "--out", "/proc/nothing").refused()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_no_permission_is_said(staf, picture, here):
+    (here / "locked").mkdir(mode=0o500)
+    assert "no permission" in staf("fit", picture, "--steps", 1, "--out", "locked/x").refused()
+
+
+@pytest.fixture
+def tiny_disk(here):
+    """A file system of 256 KiB."""
+    folder = here / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(command, capture_output=True).returncode != 0:
+        pytest.skip("mounting a tiny tmpfs needs root")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_is_noticed_before_training(staf, picture, tiny_disk, monkeypatch):
+    monkeypatch.setattr("staf.api.fit", lambda *a, **k: pytest.fail("trained"))
+    assert "are needed" in staf("fit", picture, "--steps", 1, "--out", tiny_disk / "run").refused()
+
+
+def test_a_disk_that_fills_during_training_does_not_cost_the_model(staf, picture, tiny_disk, monkeypatch):
+    monkeypatch.setattr("staf.cli.fit.prepare_folder", lambda folder, needed: None)
+    line = staf("fit", picture, "--steps", 2, "--no-progress", "--out", tiny_disk / "run").refused()
+    assert "the disk is full" in line
+    rescued = line.rpartition("the fitted model is in ")[2]
+    assert load(rescued).metadata["steps"] == 2
+    assert not list(tiny_disk.rglob("*.safetensors"))
+
+
+def test_a_full_disk_leaves_no_half_picture(staf, picture, tiny_disk, here):
+    assert staf("fit", picture, "--steps", 2, "--out", "run").code == 0
+    line = staf("render", "run/model.safetensors", "--size", "1500x1500", "-o", tiny_disk / "big.npy").refused()
+    assert "cannot write" in line
+    assert not list(tiny_disk.iterdir())

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from staf.api import load
+from staf.cli.fit import CHECKPOINT
+from staf.cli.options import MODEL_NAMES
+from staf.signals import Image
+from staf.signals import open as open_signal
+
+
+def write(path, pixels):
+    return Image(np.asarray(pixels, np.uint8)).save(path)
+
+
+def test_a_fit_leaves_a_whole_run_folder_and_says_where(staf, picture, here):
+    ran = staf("fit", picture, "--steps", 5)
+    folder = here / "runs" / "picture-staf"
+    assert ran.code == 0
+    assert "dB PSNR" in ran.out
+    assert "report: runs/picture-staf/report.html" in ran.out
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "config.json",
+        "history.csv",
+        "metrics.json",
+        "model.safetensors",
+        "reconstruction.png",
+        "report.html",
+    ]
+    assert load(folder / "model.safetensors").metadata["steps"] == 5
+    assert open_signal(folder / "reconstruction.png").shape == (16, 16)
+
+
+def test_json_is_all_there_is_on_stdout(staf, picture):
+    ran = staf("fit", picture, "--steps", 3, "--model", "siren", "--seed", 7, "--out", "o", "--json", "--explain")
+    document = ran.json
+    assert (document["model"], document["seed"], document["steps"], document["out"]) == ("siren", 7, 3, "o")
+    assert document["metrics"]["psnr"] == pytest.approx(json.loads(Path("o/metrics.json").read_text())["psnr"])
+    assert document["files"]["report"] == "o/report.html"
+    assert "step 1/3" in ran.err
+    # --explain goes beside it, in the plan's own words.
+    assert document["reasons"]
+    assert all(f"  - {reason}" in ran.err for reason in document["reasons"])
+
+
+def test_without_explain_and_progress_stderr_is_silent(staf, picture):
+    assert staf("fit", picture, "--steps", 2, "--no-progress").err == ""
+
+
+def test_the_seed_decides(staf, picture):
+    runs = [staf("fit", picture, "--steps", 3, "--seed", seed, "-o", name, "--json").json
+            for seed, name in ((1, "a"), (1, "b"), (2, "c"))]  # fmt: skip
+    assert runs[0]["metrics"] == runs[1]["metrics"] != runs[2]["metrics"]
+
+
+def test_a_target_ends_the_fit_early(staf, picture):
+    document = staf("fit", picture, "--steps", 500, "--target-db", 12, "--json").json
+    assert document["steps"] < 500
+    assert document["stopped"].startswith("reached")
+    assert document["metrics"]["psnr"] >= 12
+
+
+def test_an_existing_run_needs_overwrite_before_any_training(staf, picture, here, monkeypatch):
+    assert staf("fit", picture, "--steps", 2).code == 0
+    model = here / "runs" / "picture-staf" / "model.safetensors"
+    before = model.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr("staf.api.fit", lambda *a, **k: pytest.fail("trained"))
+        message = staf("fit", picture, "--steps", 3).refused()
+    assert "already holds a fit" in message
+    assert "--overwrite" in message
+    assert model.read_bytes() == before
+    assert staf("fit", picture, "--steps", 3, "--overwrite").code == 0
+    assert load(model).metadata["steps"] == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "pixels"),
+    [
+        ("one pixel", np.full((1, 1), 90)),
+        ("one row", np.arange(12)[None] * 20),
+        ("one colour", np.full((5, 6, 3), 128)),
+        ("very wide", np.arange(1200).reshape(2, 600) % 251),
+        ("grey and alpha", np.arange(24).reshape(3, 4, 2)),
+        ("Straße 写真 \u00e9", np.arange(20).reshape(4, 5)),
+    ],
+)
+def test_odd_images_fit(staf, here, name, pixels):
+    write(f"{name}.png", pixels)
+    document = staf("fit", f"{name}.png", "--steps", 4, "--json").json
+    assert document["out"] == f"runs/{name}-staf"
+    assert math.isfinite(float(document["metrics"]["psnr"])) or document["metrics"]["psnr"] == "inf"
+    assert open_signal(document["files"]["reconstruction"]).array.shape == open_signal(f"{name}.png").array.shape
+
+
+def test_an_unknown_model_suggests_the_nearest(staf, picture, here):
+    message = staf("fit", picture, "--model", "sirne").refused()
+    assert "did you mean 'siren'" in message
+    assert not (here / "runs").exists()
+
+
+def test_the_models_in_the_help_are_the_library_s(staf):
+    from staf.nn.models import MODELS
+
+    assert sorted(MODEL_NAMES) == sorted(MODELS)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--steps", "0"], "--steps must be at least 1, got 0"),
+        (["--seconds", "-1"], "--seconds must be a positive number, got -1"),
+        (["--target-db", "nan"], "--target-db must be a positive number, got nan"),
+        (["--device", "tpu"], "--device must be cpu, cuda or cuda:N, got 'tpu'"),
+        (["--device", "meta"], "--device must be cpu, cuda or cuda:N, got 'meta'"),
+        (["--resume"], "there is no interrupted fit in runs/picture-staf"),
+        (["--resume", "--overwrite"], "give one of them"),
+    ],
+)
+def test_options_that_cannot_be(staf, picture, here, words, message):
+    assert message in staf("fit", picture, *words).refused()
+    assert not (here / "runs").exists()
+
+
+def interrupt(process, number):
+    """Strike a fit after its first step; its exit code and stderr."""
+    while "step 1/" not in (line := process.stderr.readline()):
+        assert line, "ended before the first step"
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert out == ""
+    assert "Traceback" not in err
+    return process.returncode, err
+
+
+def test_an_interrupted_fit_says_how_to_go_on_and_does(staf, picture, here, start):
+    folder = here / "a folder"
+    words = ["fit", picture.name, "--steps", "60", "--out", folder.name]
+    code, err = interrupt(start([*words, "--overwrite"]), signal.SIGINT)
+    assert code == 130
+    assert [path.name for path in folder.iterdir()] == [CHECKPOINT]
+    command = err.splitlines()[-1]
+    assert command == shlex.join(["python", "-m", "staf", *words, "--resume"])
+
+    assert "--resume goes on with it" in staf(*words).refused()
+    assert "was started with 60: leave --steps out" in staf(*words, "--resume", "--steps", 61).refused()
+    assert "was started with 0: leave --seed out" in staf(*words, "--resume", "--seed", 1).refused()
+    assert "was started without it" in staf(*words, "--resume", "--seconds", 9).refused()
+    assert "pass --model staf" in staf(*words, "--resume", "--model", "siren").refused()
+    document = staf(*shlex.split(command)[3:], "--json").json
+    assert document["steps"] == 60
+    assert not (folder / CHECKPOINT).exists()
+    history = (folder / "history.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in history[1:]] == [str(step) for step in range(60)]
+
+
+def test_sigterm_leaves_a_checkpoint_too(staf, picture, here, start):
+    code, err = interrupt(start(["fit", picture.name, "--steps", "10000", "--out", "run"]), signal.SIGTERM)
+    assert code == 143
+    assert "--resume" in err
+    assert (here / "run" / CHECKPOINT).exists()
+    assert staf("fit", picture, "--steps", 3, "--out", "run", "--overwrite").code == 0
+    assert not (here / "run" / CHECKPOINT).exists()

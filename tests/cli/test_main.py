@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+import staf.signals as signals
+from staf import __version__
+from staf.cli.verbs import VERBS
+
+
+def test_help_lists_every_verb(staf):
+    ran = staf("--help")
+    assert ran.code == 0
+    assert all(f"  {verb} " in ran.out for verb in ("fit", "render", "compare", "inspect", "theory"))
+
+
+def test_no_verb_shows_the_help_and_is_a_mistake(staf):
+    assert staf().code == 2
+
+
+def test_version(staf):
+    assert staf("--version").out == f"staf {__version__}\n"
+
+
+def test_an_unknown_verb_suggests_the_nearest(staf):
+    assert "unknown verb 'rendr'; did you mean render?" in staf("rendr", "x").refused()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["fit"], "FILE is missing"),
+        (["fit", "a.png", "--stpes", "3"], "unknown option --stpes; did you mean --steps?"),
+        (["fit", "a.png", "--steps", "many"], "--steps takes a whole number, got 'many'"),
+        (["fit", "a.png", "--seconds", "soon"], "--seconds takes a number, got 'soon'"),
+        (["fit", "a.png", "b.png"], "unexpected argument 'b.png'"),
+        (["render", "a.safetensors", "--scale"], "--scale"),
+    ],
+)
+def test_mistakes_in_the_options_are_one_line(staf, words, message):
+    assert message in staf(*words).refused()
+
+
+@pytest.mark.parametrize("verb", ["fit", "render", "compare", "inspect", "theory"])
+def test_every_verb_has_help_in_which_every_option_is_described(staf, verb):
+    ran = staf(verb, "--help")
+    assert ran.code == 0
+    for field in dataclasses.fields(VERBS[verb].load().options_for([])):
+        assert field.name.replace("_", "-") in ran.out.lower()
+
+
+def test_a_bug_is_not_hidden(staf, picture, monkeypatch):
+    def broken(*arguments, **more):
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(signals, "open", broken)
+    with pytest.raises(ValueError, match="a bug"):
+        staf("fit", picture)
+
+
+def test_completion_scripts_know_verbs_and_options(staf):
+    script = staf("--tyro-print-completion", "bash").out
+    assert all(word in script for word in ("render", "compare", "--target-db", "--models"))
+
+
+def test_help_is_quick_and_loads_no_torch(here):
+    code = (
+        "import sys; from staf.cli import main; "
+        "[main(words) for words in (['--help'], ['fit', '--help'], ['compare', '--help'])]; "
+        "sys.exit(any(name in sys.modules for name in ('torch', 'matplotlib', 'numpy')))"
+    )
+    environment = {**os.environ, "COLUMNS": "100"}
+    started = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert time.monotonic() - started < 2

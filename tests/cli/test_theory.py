@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from staf.signals import open as open_signal
+
+
+def test_every_result_is_listed(staf):
+    from staf.theory.registry import RESULTS
+
+    out = staf("theory").out
+    assert len(out.splitlines()) == len(RESULTS)
+    assert all(name in out for name in RESULTS)
+
+
+def test_a_result_is_printed_and_drawn(staf, here):
+    ran = staf("theory", "potential-frequencies", "--out", "f.png")
+    assert "Potential frequencies" in ran.out
+    assert open_signal("f.png").width > 300
+    assert "pass --overwrite" in staf("theory", "potential-frequencies", "--out", "f.png").refused()
+
+
+def test_a_fitted_field_can_be_looked_at(staf, picture):
+    assert staf("fit", picture, "--steps", 2, "--model", "siren", "--out", "run").code == 0
+    document = staf("theory", "gradient-gain", "--field", "run/model.safetensors", "--json").json
+    assert document["figure"] == "runs/theory-gradient-gain.png"
+    assert all(row["label"].startswith("network, layer") for row in document["rows"])
+
+
+def test_an_unknown_result_suggests_the_nearest(staf):
+    assert "did you mean kronecker?" in staf("theory", "kroneker").refused()
+
+
+def test_a_field_the_result_does_not_apply_to_is_a_mistake(staf, picture):
+    assert staf("fit", picture, "--steps", 2, "--model", "wire", "--out", "run").code == 0
+    assert "does not apply" in staf("theory", "kronecker", "--field", "run/model.safetensors").refused()
