@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 >/dev/null 2>&1 && python3.11 -c '' 2>/dev/null && echo python3.11 || echo python3)
 BIN := .venv/bin
 
-.PHONY: setup demo test lint types imports pytest docs clean
+.PHONY: setup demo test lint types imports pytest chromium docs clean
 
 setup: .venv/.ready
 
@@ -23,8 +23,18 @@ types: setup
 imports: setup
 	$(BIN)/lint-imports --no-cache
 
-pytest: setup
+pytest: setup chromium
 	$(BIN)/python -m pytest
+
+chromium:
+	.ci/chromium
+
+docs: setup
+	$(BIN)/mkdocs build --strict
+
+# Fits a photo on the CPU and leaves a report; PHOTO=... takes one of yours.
+demo: setup
+	$(BIN)/python -m staf.cli.demo $${PHOTO:+"$$PHOTO"}
 
 clean:
 	rm -rf .venv build dist site demo runs

@@ -25,7 +25,7 @@ def report_html(fit: Fit, measures: dict[str, Any]) -> str:
         sections.look(fit),
         sections.training(fit, measures),
         sections.activations(fit),
-        sections.settings(fit, measures),
+        sections.settings(fit),
         sections.reproduce(fit),
     ]
     return f"""<!DOCTYPE html>

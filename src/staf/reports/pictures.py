@@ -87,14 +87,14 @@ def pictures(target: Any, reconstruction: Any) -> Pictures:
 
 
 def nice_ceiling(value: float) -> float:
-    """The smallest 1, 2 or 5 times a power of ten that is not below `value`; at least one 16-bit level.
+    """The smallest 1, 1.5, 2, 3, 5 or 7 times a power of ten that is not below `value`; at least one 16-bit level.
 
     >>> nice_ceiling(0.034), nice_ceiling(0.0)
     (0.05, 2e-05)
     """
     value = max(value, 1 / 65535)
     power = 10.0 ** math.floor(math.log10(value))
-    return float(f"{next(m for m in (1, 2, 5, 10) if m * power >= value * (1 - 1e-9)) * power:.0e}")
+    return float(f"{next(m for m in (1, 1.5, 2, 3, 5, 7, 10) if m * power >= value * (1 - 1e-6)) * power:.1e}")
 
 
 def _error_squares(target: Any, reconstruction: Any) -> np.ndarray:

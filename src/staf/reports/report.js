@@ -75,6 +75,13 @@
     body.dataset.lens = `${row},${column},${place.zoom}`;
   };
 
+  // The magnifier starts at a quarter of the picture, whatever its size.
+  const restart = () => {
+    const image = images()[0];
+    const side = Math.max(image.naturalWidth, image.naturalHeight);
+    [place.x, place.y] = [0.5, 0.5];
+    zoomTo((4 * lenses[0].clientWidth) / Math.max(1, side));
+  };
   const moveTo = (holder, event) => {
     const box = holder.getBoundingClientRect();
     place.x = clamp((event.clientX - box.left) / box.width, 0, 1);
@@ -130,14 +137,13 @@
     choice.addEventListener("change", () => {
       for (const image of stage.querySelectorAll("img")) image.hidden = image.dataset.view !== choice.value;
       for (const words of document.querySelectorAll("[data-detail]")) words.hidden = words.dataset.detail !== choice.value;
-      [place.x, place.y] = [0.5, 0.5];
-      draw();
+      restart();
     });
   }
   window.addEventListener("resize", draw);
   const loaded = [...stage.querySelectorAll("img")].map((image) => image.decode().catch(() => undefined));
   Promise.all(loaded).then(() => {
-    draw();
+    restart();
     body.dataset.ready = "yes";
   });
 })();

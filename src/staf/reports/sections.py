@@ -16,7 +16,7 @@ from .text import duration, number, text
 if TYPE_CHECKING:
     from ..api import Fit
 
-LABELS = {"psnr": "PSNR", "ssim": "SSIM", "lpips": "LPIPS", "psnr_of_file": "PSNR of the saved file"}
+LABELS = {"psnr": "PSNR", "ssim": "SSIM", "lpips": "LPIPS", "psnr_of_file": "PSNR, saved file"}
 PANES = (("target", "Target"), ("reconstruction", "Reconstruction"), ("error", "Error"))
 
 
@@ -42,7 +42,7 @@ def numbers(fit: Fit, measures: dict[str, Any]) -> str:
     if measures.get("lpips") is not None:
         tiles.append(("LPIPS", number(measures["lpips"], 4), "", ""))
     if "psnr_of_file" in measures:
-        tiles.append(("PSNR of the saved file", number(_measure(measures, "psnr_of_file"), 2), " dB", ""))
+        tiles.append(("PSNR, saved file", number(_measure(measures, "psnr_of_file"), 2), " dB", ""))
     known = {"psnr", "ssim", "lpips", "psnr_of_file"}
     for name, value in measures.items():
         if name not in known and name in fit.metrics:
@@ -56,10 +56,11 @@ def numbers(fit: Fit, measures: dict[str, Any]) -> str:
         f"<div{' class=main' if kind else ''}><dt>{text(name)}</dt><dd>{value}<small>{unit}</small></dd></div>"
         for name, value, unit, kind in tiles
     )
-    words = [
+    words = [f"Measured with {measures['protocol']}."] if "protocol" in measures else []
+    words += [
         f"{LABELS.get(name, name)}: {note.split('. ')[0]}" for name, note in notes.items() if measures.get(name) is None
     ]
-    remarks = "".join(f'<p class="lead">{text(word)}</p>' for word in words)
+    remarks = "".join(f'<p class="fine">{text(word)}</p>' for word in words)
     return f'<dl class="numbers">{shown}</dl>{remarks}'
 
 
@@ -90,7 +91,7 @@ def look(fit: Fit) -> str:
         '<section><h2>Look closer</h2><p class="explain">Drag over any picture, or focus one and use the arrow keys '
         f"(with Shift for larger steps) and + or −. {details}</p>"
         f'<div class="controls">{choices}<label class="magnify">Magnify '
-        '<input type="range" min="2" max="24" value="6" step="1"><output>6×</output></label></div>'
+        '<input type="range" min="2" max="48" value="6" step="1"><output>6×</output></label></div>'
         f'<div class="stage">{panes}{lenses}</div><p class="readout" role="status"></p>{_scale(seen)}</section>'
     )
 
@@ -129,7 +130,7 @@ def activations(fit: Fit) -> str:
     )
 
 
-def settings(fit: Fit, measures: dict[str, Any]) -> str:
+def settings(fit: Fit) -> str:
     """Network, recipe, versions and machine as tables."""
     architecture = getattr(fit.module, "architecture", None)
     network = {"module": type(fit.module).__name__}
@@ -138,12 +139,10 @@ def settings(fit: Fit, measures: dict[str, Any]) -> str:
     recipe = {name: value for name, value in fit.recipe.to_plain().items() if value is not None}
     machine = {"device": made.device_name(fit.device), **made.versions()}
     return (
-        '<section><h2>Settings</h2><div class="pair">'
+        '<section><h2>Settings</h2><div class="trio">'
         f"<div><h3>Network</h3>{_table(network)}</div>"
         f"<div><h3>Recipe</h3>{_table({'seed': fit.result.seed, **recipe})}</div>"
-        f"<div><h3>Machine and versions</h3>{_table(machine)}</div>"
-        f'<div><h3>How it was measured</h3><p class="soft">{text(measures.get("protocol", ""))}</p></div>'
-        "</div></section>"
+        f"<div><h3>Machine and versions</h3>{_table(machine)}</div></div></section>"
     )
 
 
@@ -236,8 +235,8 @@ def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _code(code: str) -> str:
-    return f'<div class="code"><pre>{text(code)}</pre><button type="button">Copy</button></div>'
+def _code(code: str, kind: str = "") -> str:
+    return f'<div class="code {kind}"><pre>{text(code)}</pre><button type="button">Copy</button></div>'
 
 
 def _measure(measures: dict[str, Any], name: str) -> float | None:

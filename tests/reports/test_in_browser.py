@@ -1,0 +1,148 @@
+"""The report as a browser sees it, on a phone and on a projector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image as Pillow
+
+import staf
+from staf.reports import write_run
+
+from .browser import Browser, executable
+from .conftest import HOSTILE, small_fit, small_image
+
+pytestmark = pytest.mark.skipif(executable() is None, reason="Chromium is not installed: apt-get install chromium")
+
+SCREENS = {"phone": (390, 844), "desktop": (1440, 900)}
+
+
+@pytest.fixture(scope="module")
+def report(hostile_fit: staf.Fit, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_run(hostile_fit, tmp_path_factory.mktemp("run") / "with <b>markup</b> & spaces").report
+
+
+@pytest.fixture(scope="module")
+def large_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_run(small_fit(small_image(300, 520, name="large"), steps=1), tmp_path_factory.mktemp("large")).report
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with Browser() as browser:
+        yield browser
+
+
+@pytest.fixture(autouse=True)
+def silence(browser: Browser) -> Iterator[None]:
+    """Whatever a test does, the page logs nothing, opens no dialog, and asks for nothing but itself."""
+    browser.requests.clear()
+    browser.complaints.clear()
+    yield
+    browser.evaluate("0")
+    assert browser.complaints == []
+    assert {url.split(":", 1)[0] for url in browser.requests} <= {"file", "data"}
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_the_page_fits_the_screen_and_its_pictures_are_drawn(browser: Browser, report: Path, screen: str) -> None:
+    width, height = SCREENS[screen]
+    browser.open(report, width=width, height=height, phone=screen == "phone")
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    sizes = browser.evaluate("[...document.images].map(image => [image.naturalWidth, image.naturalHeight])")
+    assert sizes == [[56, 40]] * 3
+    smallest = browser.evaluate(
+        "Math.min(...[...document.querySelectorAll('svg text')].map(t => t.getBoundingClientRect().height))"
+    )
+    assert smallest >= 9, "text in charts must stay readable"
+
+
+def test_hostile_names_are_shown_and_not_run(browser: Browser, report: Path) -> None:
+    browser.open(report, width=1000, height=800)
+    assert browser.evaluate("document.querySelector('h1').textContent") == HOSTILE
+    assert browser.evaluate("document.scripts.length") == 1
+    assert browser.evaluate("document.images.length") == 3
+
+
+def test_scripts_that_are_not_the_reports_own_are_refused(browser: Browser, report: Path) -> None:
+    browser.open(report, width=1000, height=800)
+    browser.evaluate(
+        "(() => { const s = document.createElement('script'); s.textContent = 'window.ran = true';"
+        " document.body.append(s); })()"
+    )
+    assert browser.evaluate("window.ran") is None
+    assert any("Content Security Policy" in complaint for complaint in browser.complaints)
+    browser.complaints.clear()
+
+
+def test_dragging_with_a_mouse_moves_all_three_frames(browser: Browser, report: Path) -> None:
+    browser.open(report, width=1440, height=900)
+    before = _lenses(browser)
+    left, top, width, height = _box(browser, 1)
+    browser.drag([(left + width * 0.5, top + height * 0.5), (left + width * 0.9, top + height * 0.9)])
+    row, column, _ = _place(browser)
+    assert row > 22
+    assert column > 30
+    frames = browser.evaluate("[...document.querySelectorAll('.frame')].map(f => f.style.left + ' ' + f.style.top)")
+    assert len(set(frames)) == 1
+    after = _lenses(browser)
+    assert all(a != b for a, b in zip(before, after, strict=True)), "every magnified picture must follow"
+
+
+def test_dragging_with_a_finger_moves_the_frames(browser: Browser, report: Path) -> None:
+    browser.open(report, width=390, height=844, phone=True)
+    browser.evaluate("document.querySelector('.holder').scrollIntoView()")
+    left, top, width, height = _box(browser, 0)
+    browser.swipe([(left + width / 2, top + height / 2), (left + 6, top + height / 2), (left + 3, top + 5)])
+    row, column, _ = _place(browser)
+    assert row < 20
+    assert column < 28
+
+
+def test_the_keyboard_moves_and_magnifies(browser: Browser, report: Path) -> None:
+    browser.open(report, width=1440, height=900)
+    browser.evaluate("document.querySelector('.holder').focus()")
+    row, column, zoom = _place(browser)
+    for key in ("-", "-", "+", "ArrowRight", "ArrowRight", "ArrowDown"):
+        browser.press(key)
+    assert _place(browser) == (row + 1, column + 2, zoom - 1)
+    assert "target" in browser.evaluate("document.querySelector('.readout').textContent")
+
+
+def test_large_images_offer_crops_at_full_resolution(browser: Browser, large_report: Path) -> None:
+    browser.open(large_report, width=1440, height=900)
+    assert browser.evaluate("document.querySelector('.holder img:not([hidden])').naturalWidth") == 260
+    browser.evaluate("document.querySelectorAll('.choice input')[1].click()")
+    assert browser.evaluate("document.querySelector('.holder img:not([hidden])').naturalWidth") == 256
+    shown = browser.evaluate("[...document.querySelectorAll('[data-detail]')].filter(e => !e.hidden)[0].textContent")
+    assert "1:1" in shown
+
+
+def test_dark_screens_get_dark_paper(browser: Browser, report: Path, tmp_path: Path) -> None:
+    corners = []
+    for dark in (False, True):
+        browser.open(report, width=800, height=600, dark=dark)
+        browser.screenshot(tmp_path / "screen.png")
+        corners.append(np.asarray(Pillow.open(tmp_path / "screen.png").convert("L"))[2, 2])
+    assert corners[0] > 240
+    assert corners[1] < 40
+
+
+def _box(browser: Browser, index: int) -> tuple[float, float, float, float]:
+    left, top, width, height = browser.evaluate(
+        f"(() => {{ const b = document.querySelectorAll('.holder')[{index}].getBoundingClientRect();"
+        " return [b.left, b.top, b.width, b.height]; })()"
+    )
+    return left, top, width, height
+
+
+def _place(browser: Browser) -> tuple[int, int, int]:
+    row, column, zoom = (int(part) for part in browser.evaluate("document.body.dataset.lens").split(","))
+    return row, column, zoom
+
+
+def _lenses(browser: Browser) -> list[str]:
+    return browser.evaluate("[...document.querySelectorAll('.lens canvas')].map(canvas => canvas.toDataURL())")
