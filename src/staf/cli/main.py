@@ -102,4 +102,5 @@ def _print_completion(words: list[str]) -> None:
         Annotated[verb.load().options_for([]), tyro.conf.subcommand(name, description=verb.help)]
         for name, verb in VERBS.items()
     ]
-    tyro.cli(Union[tuple(parts)], args=words, prog="staf")  # noqa: UP007
+    every_verb: Any = Union[tuple(parts)]  # noqa: UP007
+    tyro.cli(every_verb, args=words, prog="staf")

@@ -54,8 +54,9 @@ def run(options: Render, terminal: Terminal) -> int:
     device = device_name(options.device)
     field = load(options.file).to(device)
     image = field.signal
+    convention: Any = field.convention
     with edge():
-        seen = view(image.shape, crop=crop, size=size, scale=options.scale, convention=field.convention)
+        seen = view(image.shape, crop=crop, size=size, scale=options.scale, convention=convention)
     height, width = seen.shape
     out = options.out or options.file.with_name(f"{options.file.stem}-{width}x{height}.png")
     prepare_file(out, overwrite=options.overwrite)
@@ -65,7 +66,7 @@ def run(options: Render, terminal: Terminal) -> int:
         crop=crop,
         size=size,
         scale=options.scale,
-        convention=field.convention,
+        convention=convention,
         device=device,
     )
     terminal.say(f"{out}: {width}x{height} pixels")
