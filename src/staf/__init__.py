@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 # Public name -> the module it lives in; nothing is imported before it is used.
 _HOMES = {
     **dict.fromkeys(("Fit", "FittedField", "fit", "load"), "staf.api"),
+    **dict.fromkeys(("ManyFits", "fit_many"), "staf.many"),
     **dict.fromkeys(("Image", "SignalError", "open"), "staf.signals"),
     **dict.fromkeys(
         ("Budget", "FileError", "Interrupted", "Muon", "Plan", "Recipe", "plan", "plans", "recipes"), "staf.fitting"
@@ -31,7 +32,7 @@ _HOMES = {
 _ROOMS = ("analysis", "experiments", "figures", "fitting", "metrics", "nn", "operators", "ops", "reports", "signals")
 _ROOMS += ("tasks", "theory")
 
-__all__ = [*sorted(_HOMES), *_ROOMS, "__version__"]  # noqa: PLE0604
+__all__ = [*sorted(_HOMES), *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
     from .api import Fit, FittedField, fit, load
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         plans,
         recipes,
     )
+    from .many import ManyFits, fit_many
     from .nn import CoordinateMLP, SineSeries, ffn, finer, gauss, incode, mfn, pemlp, siren, staf, wire
     from .ops import backend
     from .signals import Image, SignalError, open

@@ -172,7 +172,13 @@ class Fit:
         return self.field.render(**how)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write one safetensors file that `staf.load` opens without the data."""
         return self.field.save(path)
+
+    def to(self, device: torch.device | str) -> Fit:
+        """Move the field; the data stays where it is."""
+        self.field.to(device)
+        return self
 
     def _repr_html_(self) -> str:
         from .reports import notebook_html
@@ -209,7 +215,7 @@ def fit(
     >>> fit.metrics["psnr"] > 20
     True
     """
-    chosen_device = _device(device)
+    chosen_device = choose_device(device)
     saved = Checkpoint.load(resume) if resume is not None else None
     if saved is not None:
         seed = saved.seed
@@ -217,7 +223,7 @@ def fit(
             raise FileError(f"{resume} was made by another recipe: leave recipe out to go on with its own")
         if plan is None:
             recipe = saved.recipe
-    signal: Any = source if isinstance(source, Task) else _signal(source)
+    signal: Any = source if isinstance(source, Task) else as_signal(source)
     if plan is None:
         plan = make_plan(signal, Budget(steps, seconds, target_db), device=chosen_device.type)
     recipe = saved.recipe if saved is not None else _with_budget(recipe or plan.recipe, steps, seconds, target_db)
@@ -252,15 +258,17 @@ def load(path: str | os.PathLike[str], module: nn.Module | None = None) -> Fitte
     return FittedField(loaded.eval(), metadata)
 
 
-def _signal(source: Any) -> Any:
+def as_signal(source: Any) -> Any:
+    """A signal as it is, or whatever `staf.open` makes of a path, array, tensor or PIL image."""
+    if hasattr(source, "kind") and hasattr(source, "coordinates") and hasattr(source, "metadata"):
+        return source
     from .signals import open as open_signal
 
-    if hasattr(source, "values") and hasattr(source, "coordinates") and hasattr(source, "metadata"):
-        return source
     return open_signal(source)
 
 
-def _device(device: torch.device | str | None) -> torch.device:
+def choose_device(device: torch.device | str | None) -> torch.device:
+    """The device asked for, or the GPU where there is one."""
     if device is None:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     chosen = torch.device(device)

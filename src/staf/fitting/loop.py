@@ -19,6 +19,7 @@ from .capture import CapturedStepper
 from .checkpoint import Checkpoint, fingerprint
 from .history import History, decibels
 from .optimiser import Optimiser
+from .precision import at_step, matmul_precision
 from .progress import Progress, choose_mode
 from .recipe import Recipe
 from .stepper import Stepper
@@ -206,7 +207,8 @@ def run(
             ]
             said = len(stepper.notes)
             began = time.monotonic()
-            losses = stepper.advance(rates)[:, 0].tolist()
+            with matmul_precision(at_step(recipe.precision, fraction(step))):
+                losses = stepper.advance(rates)[:, 0].tolist()
             step_seconds = max((time.monotonic() - began) / count, 1e-6)
             for sentence in stepper.notes[said:]:
                 bar.say(sentence)

@@ -19,8 +19,8 @@ class Optimiser:
     frozen activations get rate zero, which leaves them exactly as they are.
     """
 
-    def __init__(self, field: nn.Module, recipe: Recipe) -> None:
-        roles = parameter_roles(field)
+    def __init__(self, field: nn.Module, recipe: Recipe, roles: dict[str, str] | None = None) -> None:
+        roles = roles if roles is not None else parameter_roles(field)
         trainable = {name: parameter for name, parameter in field.named_parameters() if parameter.requires_grad}
         if not trainable:
             raise ValueError("the field has no trainable parameters")
@@ -50,9 +50,11 @@ class Optimiser:
         if matrices:
             self.optimisers.append(Muon(matrices))
             self.base_rates["matrix"] = recipe.matrix_rate
-        self._groups = [group for optimiser in self.optimisers for group in optimiser.param_groups]
-        for group, rate in zip(self._groups, self.base_rates.values(), strict=True):
-            group["lr"] = torch.tensor(rate, device=device)
+        # The groups read their rates from one vector, which a step overwrites in one copy.
+        self._rates = torch.tensor(list(self.base_rates.values()), device=device)
+        groups_in_order = [group for optimiser in self.optimisers for group in optimiser.param_groups]
+        for group, rate in zip(groups_in_order, self._rates, strict=True):
+            group["lr"] = rate
 
     def rates(self, multiplier: float, freeze_activations: bool = False) -> list[float]:
         """The rate of each group when the schedule stands at `multiplier`."""
@@ -63,19 +65,16 @@ class Optimiser:
 
     def set_rates(self, rates: Tensor) -> None:
         """Copy one value per group, on the device."""
-        for group, rate in zip(self._groups, rates, strict=True):
-            group["lr"].copy_(rate)
+        self._rates.copy_(rates)
 
     def step(self) -> None:
         for optimiser in self.optimisers:
             optimiser.step()
 
     def zero_grad(self) -> None:
-        """Clear gradients without freeing them: a captured graph needs them to stay where they are."""
+        """Forget gradients: the next backward writes them afresh, without a pass that clears them."""
         for parameter in self.parameters:
-            if parameter.grad is not None:
-                parameter.grad.detach_()
-                parameter.grad.zero_()
+            parameter.grad = None
 
     def tensors(self) -> dict[str, Tensor]:
         """The state by parameter name, for checkpoints."""

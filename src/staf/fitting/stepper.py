@@ -76,7 +76,7 @@ class Stepper:
         if batch is None:
             index = self._index.index_select(0, self._counter)[0]
             batch = self.task.batch(index, self._weight.index_select(0, self._counter)[0])
-        total = torch.zeros((), device=self._losses.device)
+        total: Tensor | None = None
         for start in range(0, self.batches.size, self.chunk):
             part = batch
             if self.chunk < self.batches.size:
@@ -84,10 +84,11 @@ class Stepper:
                 part = Batch(batch.coordinates[..., rows, :], batch.target[..., rows, :], batch.weight[..., rows])
             loss = self.task.loss(self.field, part)
             loss.sum().backward()
-            total = total + loss.detach().to(total.dtype)
+            total = loss.detach() if total is None else total + loss.detach()
         if self._penalty is not None:
             self._penalty().backward()
-        return total
+        assert total is not None
+        return total.to(self._losses.dtype)
 
     def _shrink(self, error: BaseException) -> None:
         if self.chunk <= 1:

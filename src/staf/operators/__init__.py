@@ -1,0 +1,1 @@
+"""Operators: what is observed of a signal."""

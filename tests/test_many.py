@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import staf
+from staf.fitting import many as fitting_many
+
+
+def pictures(count, size=6):
+    rng = np.random.default_rng(0)
+    return [(rng.random((size, size, 3)) * 255).astype(np.uint8) for _ in range(count)]
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Plans with small networks, so that the tests are quick."""
+
+    def plan(signal, budget, **_):
+        def factory(generator):
+            return staf.staf(signal.in_features, signal.out_features, width=12, depth=2, generator=generator)
+
+        return staf.Plan(factory, staf.recipes.default(steps=budget.steps))
+
+    monkeypatch.setattr("staf.many.make_plan", plan)
+
+
+def test_each_equals_its_own_fit(small):
+    images = pictures(3)
+    fits = staf.fit_many(images, steps=40, progress=False, seed=2)
+    for image, fit in zip(images, fits, strict=True):
+        alone = staf.fit(image, plan=fit.plan, seed=2, progress=False)
+        assert fit.metrics["psnr"] == pytest.approx(alone.metrics["psnr"], abs=0.3)
+        assert fit.reconstruction.array.shape == image.shape
+
+
+def test_mixed_sizes_and_channels(small):
+    images = [np.zeros((4, 5, 3), np.uint8), np.ones((3, 3), np.uint8), np.full((6, 2, 3), 9, np.uint8)]
+    fits = staf.fit_many(images, steps=3, progress=False)
+    assert [fit.reconstruction.array.shape for fit in fits] == [(4, 5, 3), (3, 3, 1), (6, 2, 3)]
+
+
+def test_a_broken_file_loses_no_other(small, tmp_path):
+    good, broken = tmp_path / "a b.npy", tmp_path / "broken.png"
+    np.save(good, pictures(1)[0])
+    broken.write_bytes(b"\x89PNG\r\n\x1a\nnothing")
+    fits = staf.fit_many([broken, good, tmp_path / "missing.png"], steps=2, out=tmp_path / "out", progress=False)
+    assert set(fits.failures) == {"broken", "missing"}
+    assert fits.files["a_b"].exists()
+    index = json.loads((tmp_path / "out" / "index.json").read_text())
+    assert list(index["fields"]) == ["a_b"]
+    assert set(index["failures"]) == {"broken", "missing"}
+    assert staf.load(fits.files["a_b"]).render().array.shape == (6, 6, 3)
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(small, tmp_path, monkeypatch):
+    paths = []
+    for i, image in enumerate(pictures(5)):
+        np.save(tmp_path / f"{i}.npy", image)
+        paths.append(tmp_path / f"{i}.npy")
+    trained = []
+    real = fitting_many.run_many
+
+    def stop_after_two(tasks, fields, recipe, **options):
+        if len(trained) == 2:
+            raise KeyboardInterrupt
+        trained.append(len(tasks))
+        return real(tasks, fields, recipe, **options)
+
+    monkeypatch.setattr("staf.many.run_many", stop_after_two)
+    out = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        staf.fit_many(paths, steps=2, out=out, at_once=2, progress=False)
+    assert len(json.loads((out / "index.json").read_text())["fields"]) == 4
+    monkeypatch.setattr("staf.many.run_many", lambda t, f, r, **o: trained.append(len(t)) or real(t, f, r, **o))
+    with pytest.raises(FileExistsError, match="resume=True"):
+        staf.fit_many(paths, steps=2, out=out, progress=False)
+    fits = staf.fit_many(paths, steps=2, out=out, resume=True, progress=False)
+    assert trained == [2, 2, 1]
+    assert len(fits.files) == 5
+    straight = staf.fit_many(paths, steps=2, progress=False)
+    assert fits.mean_psnr == pytest.approx(straight.mean_psnr, abs=1e-3)
+
+
+def test_other_data_under_the_same_name_is_fitted_again(small, tmp_path):
+    np.save(tmp_path / "x.npy", pictures(1)[0])
+    staf.fit_many([tmp_path / "x.npy"], steps=2, out=tmp_path / "out", progress=False)
+    np.save(tmp_path / "x.npy", 255 - pictures(1)[0])
+    before = (tmp_path / "out" / "fields" / "x.safetensors").read_bytes()
+    staf.fit_many([tmp_path / "x.npy"], steps=2, out=tmp_path / "out", resume=True, progress=False)
+    assert (tmp_path / "out" / "fields" / "x.safetensors").read_bytes() != before
+
+
+def test_running_out_of_memory_halves_the_group(small, monkeypatch, capsys):
+    real = fitting_many.run_many
+    sizes = []
+
+    def greedy(tasks, fields, recipe, **options):
+        sizes.append(len(tasks))
+        if len(tasks) > 2:
+            raise torch.OutOfMemoryError("out of memory")
+        return real(tasks, fields, recipe, **options)
+
+    monkeypatch.setattr("staf.many.run_many", greedy)
+    fits = staf.fit_many(pictures(5), steps=2, progress=True)
+    assert sizes == [5, 2, 2, 1]
+    assert len(fits) == 5
+    assert "memory ran out: going on with 2 networks at once" in capsys.readouterr().err
+
+
+def test_names_are_safe_and_unique(small, tmp_path):
+    weird = tmp_path / "../evil;name é.npy"
+    np.save(weird, pictures(1)[0])
+    fits = staf.fit_many([weird, weird], steps=1, out=tmp_path / "out", progress=False)
+    assert {path.parent for path in fits.files.values()} == {tmp_path / "out" / "fields"}
+    assert list(fits.files) == ["evil_name_é", "evil_name_é-2"]
+
+
+def test_resume_needs_a_folder():
+    with pytest.raises(ValueError, match="out=FOLDER"):
+        staf.fit_many([], resume=True)
