@@ -88,6 +88,28 @@ def test_phases_that_depend_on_gamma_break_the_printed_hypotheses() -> None:
     assert np.abs((c * np.sin(-phase + phase)).sum(1)).max() == 0
 
 
+@pytest.mark.parametrize("sharing", ["layer", "network"])
+def test_network_wide_sharing_breaks_the_theorem_at_the_second_layer(sharing: str) -> None:
+    generator = np.random.default_rng(0)
+    count, width, terms = 40_000, 16, 2
+
+    def draw() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        u = generator.random((3, count, 1, terms))
+        return init.amplitude_quantile(u[0], terms), 3 * u[1], 2 * np.pi * u[2]
+
+    first = draw()
+    second = first if sharing == "network" else draw()
+    z = np.tile([0.3, -0.7], (count, 1))
+    for c, omega, phase in (first, second):
+        bound = 1 / math.sqrt(z.shape[1])
+        weight = generator.uniform(-bound, bound, (count, width, z.shape[1]))
+        a = np.einsum("bfn,bn->bf", weight, z) + generator.uniform(-bound, bound, (count, width))
+        z = (c * np.sin(omega * a[..., None] + phase)).sum(-1)
+    fits = stats.kstest(z[:, 0], "norm").pvalue > 1e-3
+    assert fits == (sharing == "layer")
+    assert (abs(z[:, 0].var() - 1) < 0.03) == (sharing == "layer")
+
+
 def test_power_is_gamma_and_its_quantiles() -> None:
     c, _ = draws(100_000, 5, 4)
     powers = (c**2).sum(1) / 2
