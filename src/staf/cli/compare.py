@@ -120,7 +120,7 @@ def _tell(options: Compare, terminal: Terminal, folder: Path, sweep: Sweep) -> N
         figure = _draw(best_first, folder / FIGURE)
         terminal.say(f"figure: {figure}")
     for failure in sweep.failures:
-        terminal.note(f"{failure.configuration['model']} failed: {failure.message} ({failure.path})")
+        terminal.note(f"{failure.configuration['model']} failed: {failure.summary} ({failure.path})")
     terminal.finish(
         {
             "verb": "compare",

@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if results:
             print(module.table(results).to_text())
         for failure in failures:
-            print(f"failed: {failure.document['label']}: {failure.message}", file=sys.stderr)
+            print(f"failed: {failure.document['label']}: {failure.summary}", file=sys.stderr)
         if not arguments.no_figures and (results or arguments.draw_only):
             for path in module.draw(results, folder):
                 print(path)

@@ -148,6 +148,28 @@ def curves_figure(results: Sequence[Result]) -> Any:
     return figure
 
 
+def comparison_figure(results: Sequence[Result]) -> Any:
+    """The reconstructions of one image beside its target, zoomed, with error maps and curves, in the order given."""
+    from staf.figures import Contender, comparison
+    from staf.fitting import History
+
+    images = {result.data_name for result in results}
+    if len(images) != 1:
+        raise ValueError(f"results must be of one image, got {', '.join(sorted(images)) or 'none'}")
+    arrays = [result.arrays() for result in results]
+    contenders = [
+        Contender(
+            str(result.configuration["model"]),
+            array["reconstruction"],
+            result.metrics["psnr"],
+            History.from_plain(result.history),
+        )
+        for result, array in zip(results, arrays, strict=True)
+    ]
+    low, high = results[0].details["value_range"]
+    return comparison(arrays[0]["target"], contenders, value_range=(float(low), float(high)))
+
+
 def training_psnr(loss: Sequence[float]) -> list[float]:
     """-10 log10 of each loss, the losses being of values in [0, 1].
 

@@ -26,7 +26,7 @@ class SweepProgress:
         self.finished += 1
         left = (time.monotonic() - self.started) / self.finished * (self.pending - self.finished)
         if result.failed:
-            what = f"failed: {result.message}"
+            what = f"failed: {result.summary}"
         else:
             what = ", ".join(f"{name} {value:.4g}" for name, value in result.metrics.items())
         rest = f"; {_duration(left)} left" if self.finished < self.pending else ""

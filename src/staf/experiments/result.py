@@ -33,6 +33,12 @@ class Result:
         return str(self.document.get("message", ""))
 
     @property
+    def summary(self) -> str:
+        """The message on one line of bounded length; compilers' messages, for one, are long."""
+        line = " ".join(self.message.split())
+        return line if len(line) <= 200 else line[:197] + "..."
+
+    @property
     def key(self) -> str:
         return str(self.document["key"])
 

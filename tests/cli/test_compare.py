@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import signal
+
+import numpy as np
+
+from staf.api import load
+from staf.experiments.image_comparison import ImageComparison
+from staf.signals import open as open_signal
+
+
+def test_a_table_sorted_by_decibels_and_a_figure(staf, picture, here):
+    ran = staf("compare", picture, "--models", "gauss", "siren", "siren", "--steps", 5)
+    assert ran.code == 0
+    folder = here / "runs" / "picture-compare"
+    rows = [line.split() for line in ran.out.splitlines() if line.split()[:1] in (["siren"], ["gauss"])]
+    assert len(rows) == 2
+    assert float(rows[0][1]) > float(rows[1][1])
+    assert "| siren |" in (folder / "comparison.md").read_text()
+    assert "figure: runs/picture-compare/comparison.png" in ran.out
+    assert open_signal(folder / "comparison.png").width > 800
+    assert len(list((folder / "results").glob("*.json"))) == 2
+
+
+def test_json_names_every_model_s_measures_and_file(staf, picture):
+    words = ["compare", picture, "--models", "siren", "finer", "--steps", 3, "--seed", 2, "-o", "c"]
+    ran = staf(*words, "--json", "--explain")
+    document = ran.json
+    decibels = [row["metrics"]["psnr"] for row in document["models"]]
+    assert decibels == sorted(decibels, reverse=True)
+    assert {row["model"] for row in document["models"]} == {"siren", "finer"}
+    assert [row["steps"] for row in document["models"]] == [3, 3]
+    for row in document["models"]:
+        metadata = load(row["file"]).metadata
+        assert (metadata["architecture"]["name"], metadata["seed"]) == (row["model"], 2)
+        assert all(reason in ran.err for reason in row["reasons"])
+
+
+def test_an_existing_comparison_needs_overwrite_or_resume(staf, picture, here, monkeypatch):
+    words = ["compare", picture, "--models", "siren", "--steps", 2, "--out", "c", "--no-progress"]
+    assert "leave --resume out" in staf(*words, "--resume").refused()
+    assert staf(*words).code == 0
+    assert "already holds a comparison" in staf(*words).refused()
+    assert "give one of them" in staf(*words, "--resume", "--overwrite").refused()
+    (result,) = (here / "c" / "results").glob("*.json")
+    written = result.stat().st_mtime_ns
+    assert staf(*words, "--resume").code == 0
+    assert result.stat().st_mtime_ns == written
+    assert staf(*words, "--overwrite").code == 0
+    assert result.stat().st_mtime_ns > written
+
+
+def test_an_interrupted_comparison_goes_on(staf, picture, here, monkeypatch):
+    words = ["compare", str(picture), "--models", "siren", "finer", "--steps", "20", "--out", "c"]
+    whole = ImageComparison.run
+
+    def struck(self, configuration, context):
+        if configuration.model == "finer":
+            signal.raise_signal(signal.SIGINT)
+        return whole(self, configuration, context)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ImageComparison, "run", struck)
+        ran = staf(*words)
+    assert ran.code == 130
+    assert ran.err.splitlines()[-1].endswith(" --out c --resume")
+    (finished,) = (here / "c" / "results").glob("*.json")
+    document = staf(*words, "--resume", "--json").json
+    assert len(document["models"]) == 2
+    assert finished.exists()
+
+
+def test_unknown_models_are_refused_before_any_training(staf, picture, here):
+    assert "did you mean 'finer'" in staf("compare", picture, "--models", "siren", "finr").refused()
+    assert not (here / "runs").exists()
+
+
+def test_a_model_that_fails_does_not_cost_the_others(staf, picture, monkeypatch):
+    whole = ImageComparison.run
+
+    def broken(self, configuration, context):
+        if configuration.model == "gauss":
+            raise RuntimeError("cannot\ndo this")
+        return whole(self, configuration, context)
+
+    monkeypatch.setattr(ImageComparison, "run", broken)
+    ran = staf("compare", picture, "--models", "gauss", "siren", "--steps", 2, "--json")
+    assert ran.code == 1
+    assert [row["model"] for row in ran.json["models"]] == ["siren"]
+    assert ran.json["failed"][0]["model"] == "gauss"
+    assert "gauss failed: RuntimeError: cannot do this" in ran.err
+
+
+def test_a_float_image_of_odd_shape(staf, here):
+    np.save("very wide.npy", np.random.default_rng(0).normal(size=(2, 90)).astype(np.float32))
+    assert staf("compare", "very wide.npy", "--models", "siren", "--steps", 2).code == 0

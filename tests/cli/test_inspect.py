@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+
+from staf.api import load
+from staf.signals import open as open_signal
+
+
+@pytest.fixture
+def model(staf, picture):
+    assert staf("fit", picture, "--steps", 3, "--out", "run").code == 0
+    return "run/model.safetensors"
+
+
+def test_parameters_and_sinusoids_are_listed_and_drawn(staf, model):
+    ran = staf("inspect", model)
+    assert ran.code == 0
+    assert "198,975" in ran.out
+    assert "Learnt sinusoids" in ran.out
+    assert "figure: run/model-inspect.png" in ran.out
+    assert open_signal("run/model-inspect.png").width > 800
+
+
+def test_json_holds_the_learnt_numbers(staf, model):
+    document = staf("inspect", model, "--json", "-o", "seen.png").json
+    assert document["total"] == sum(row["count"] for row in document["parameters"]) == 198_975
+    assert {row["role"] for row in document["parameters"]} == {"matrix", "amplitude", "frequency", "phase", "other"}
+    assert len(document["sinusoids"]) == 4 * 5
+    first = load(model).module.activation(0)
+    assert [row["frequency"] for row in document["sinusoids"][:5]] == pytest.approx(first.sinusoids[1].tolist())
+    assert document["metadata"]["steps"] == 3
+    assert document["architecture"]["name"] == "staf"
+
+
+def test_an_existing_picture_needs_overwrite(staf, model):
+    assert staf("inspect", model, "-o", "seen.png").code == 0
+    assert "pass --overwrite" in staf("inspect", model, "-o", "seen.png").refused()
+    assert staf("inspect", model, "-o", "seen.png", "--overwrite").code == 0
+
+
+@pytest.mark.parametrize("name", ["wire", "mfn", "pemlp", "incode"])
+def test_networks_without_sinusoids_are_inspected_too(staf, picture, name):
+    assert staf("fit", picture, "--steps", 2, "--model", name, "--out", "run").code == 0
+    document = staf("inspect", "run/model.safetensors", "--json").json
+    assert document["sinusoids"] == []
+    assert document["total"] > 90_000
