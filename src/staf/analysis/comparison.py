@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -52,7 +53,7 @@ class Comparison:
     cumulative: list[Array] | None
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a network: largest eigenvalue, trace, ranks, and how many eigenvectors hold 90% of the target."""
+        """One row a network: largest eigenvalue, trace, ranks, and the target's share along the first tenth."""
         rows = []
         for index, (name, spectrum) in enumerate(zip(self.names, self.spectra, strict=True)):
             row: dict[str, Any] = {
@@ -63,9 +64,22 @@ class Comparison:
                 "above 1e-6": spectrum.rank(),
             }
             if self.cumulative is not None:
+                tenth = max(1, len(spectrum.eigenvalues) // 10)
+                row["target in the first tenth"] = float(self.cumulative[index][tenth - 1])
                 row["for 90% of the target"] = count_for(self.cumulative[index], 0.9)
             rows.append(row)
         return rows
+
+    def to_plain(self, functions: int = 5) -> dict[str, Any]:
+        """Arrays to draw from: `eigenvalues` and `cumulative` (networks, m), `eigenfunctions` (networks, k, *shape)."""
+        data: dict[str, Any] = {
+            "names": self.names,
+            "eigenvalues": np.stack([spectrum.eigenvalues for spectrum in self.spectra]),
+            "eigenfunctions": np.stack([spectrum.eigenfunctions(self.shape, functions) for spectrum in self.spectra]),
+        }
+        if self.cumulative is not None:
+            data["cumulative"] = np.stack(self.cumulative)
+        return data
 
 
 def compare_kernels(
@@ -101,7 +115,8 @@ def role_shares(field: nn.Module, coordinates: Float[Tensor, "n d"], *, memory: 
 
     The sinusoids of a layer are few, but each touches every neuron at once. In the NTK parametrisation (1/sqrt(width)
     after each activation) their part of the kernel is of order one at any width; with torch's or SIREN's weights the
-    weights' part grows with the width, so the sinusoids' share falls like 1/width, though slower than their number.
+    weights' part grows with the width, so the sinusoids' share falls, about like 1/width, while their number falls
+    like 1/width^2.
 
     >>> from staf.nn import staf
     >>> shares = role_shares(staf(2, 1, width=16, depth=2), torch.rand(8, 2))
