@@ -18,6 +18,7 @@ from .fitting.plans import plan as make_plan
 from .fitting.task import Task
 from .nn import parameter_roles
 from .signals import SignalError
+from .signals.value_transform import IDENTITY, ValueTransform, value_transform
 from .tasks import Reconstruction
 
 
@@ -56,10 +57,8 @@ class FittedField:
 
     def __call__(self, coordinates: Tensor) -> Tensor:
         """Values (n, c) at coordinates (n, d), differentiable."""
-        low, high = self._range()
         parameter = next(self.module.parameters())
-        values = self.module(coordinates.to(parameter.device, parameter.real.dtype))
-        return low + (high - low) * values
+        return self._transform().values(self.module(coordinates.to(parameter.device, parameter.real.dtype)))
 
     def predict(self, coordinates: Tensor, chunk: int = 2**16) -> Tensor:
         """The same without gradients, `chunk` points at a time."""
@@ -88,11 +87,8 @@ class FittedField:
         self.module.to(device)
         return self
 
-    def _range(self) -> tuple[float, float]:
-        if "signal" not in self.metadata:
-            return 0.0, 1.0
-        low, high = self.signal.value_range
-        return float(low), float(high)
+    def _transform(self) -> ValueTransform:
+        return IDENTITY if "signal" not in self.metadata else value_transform(self.signal)
 
 
 class Fit:
@@ -123,6 +119,7 @@ class Fit:
         metadata = {
             **task.metadata(),
             "seed": result.seed,
+            "from_seed": from_seed,
             "recipe": result.recipe.to_plain(),
             "steps": result.steps,
             "stopped": result.stopped,

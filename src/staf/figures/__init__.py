@@ -3,5 +3,18 @@
 from __future__ import annotations
 
 from .activations import ActivationCurves, activation_curves
+from .comparison import Contender, comparison
+from .curves import psnr_curve
+from .error_map import error_map, pixel_error
+from .inspection import inspect_figure
 
-__all__ = ["ActivationCurves", "activation_curves"]
+__all__ = [
+    "ActivationCurves",
+    "Contender",
+    "activation_curves",
+    "comparison",
+    "error_map",
+    "inspect_figure",
+    "pixel_error",
+    "psnr_curve",
+]
