@@ -16,7 +16,7 @@ STAF_INLINE float negative_exponential(float q)
     const float clamped = turn < -126.0f ? -126.0f : turn;
     const float rounded = clamped + STAF_ROUNDER;
     const float n = rounded - STAF_ROUNDER;
-    const float residual = fmaf(q, -1.92596303e-8f, fmaf(q, -1.44269504f, -n));
+    const float residual = fmaf(q, -1.92596299e-8f, fmaf(q, -1.44269504f, -n));
     const float f = turn < -126.0f ? 0.0f : residual;
     float e = fmaf(f, 0.000153533621f, 0.00133988746f);
     e = fmaf(e, f, 0.00961843736f);
