@@ -7,9 +7,10 @@ from typing import Any, Protocol, Self
 import torch
 from torch import Tensor, nn
 
+from ..fitting.history import decibels
 from ..fitting.task import Batch, Predict
-from ..metrics import psnr
 from ..signals.grid import Convention, coordinates
+from ..signals.value_transform import value_transform
 from .image_measures import image_measures
 
 # Coordinates of signals up to this many points are made once; larger ones are made batch by batch.
@@ -35,8 +36,8 @@ class GridSignal(Protocol):
 class Reconstruction:
     """Minimise the mean squared error at every sample of a signal.
 
-    Values are fitted as (v - low) / (high - low) with the signal's own `value_range`, so that images train in [0, 1]
-    and the peak is 1. The loss of a batch is sum_i w_i |f(x_i) - y_i|^2 / c, with weights that add up to one.
+    Values are fitted as `signals.value_transform` says: images in [0, 1], audio divided by its peak in [-1, 1]; the
+    peak is 1 in both. The loss of a batch is sum_i w_i |f(x_i) - y_i|^2 / c, with weights that add up to one.
 
     >>> import numpy as np
     >>> from staf.signals import Image
@@ -50,8 +51,8 @@ class Reconstruction:
         self.convention: Convention = convention
         self.in_features = signal.in_features
         self.out_features = signal.out_features
-        low, high = signal.value_range
-        self.target = (signal.values() - low) / (high - low)
+        self.transform = value_transform(signal)
+        self.target = self.transform.fitted(signal.values())
         self.coordinates = coordinates(signal.shape, convention) if self.points <= CACHED_POINTS else None
 
     @property
@@ -86,14 +87,14 @@ class Reconstruction:
         prediction, target = self.predict(predict), self.target.float()
         if self.signal.kind == "image":
             return image_measures(prediction, target, self.signal.shape)  # type: ignore[arg-type]
-        return {"psnr": float(psnr(prediction, target, data_range=1.0))}
+        return {"psnr": decibels(float((prediction.double() - target.double()).square().mean()))}
 
     def predict(self, predict: Predict) -> Tensor:
-        """Every point's value (n, c), clamped to [0, 1], without holding all coordinates at once."""
+        """Every point's fitted number (n, c), clamped to its range, without holding all coordinates at once."""
         parts = []
         for start in range(0, self.points, 2**20):
             index = torch.arange(start, min(start + 2**20, self.points), device=self.target.device)
-            parts.append(predict(self.batch(index).coordinates).clamp(0, 1).float())
+            parts.append(self.transform.clamp(predict(self.batch(index).coordinates)).float())
         return torch.cat(parts)
 
     def metadata(self) -> dict[str, Any]:
