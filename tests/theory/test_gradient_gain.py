@@ -51,6 +51,17 @@ def test_prediction_for_each_draw(skip: bool) -> None:
     assert min(ratios) > 0.4
 
 
+def test_a_skip_adds_one_to_the_squared_slope() -> None:
+    field = paper_network(0, skip=True)
+    with torch.no_grad():
+        for layer in (1, 2):
+            field.activation(layer).amplitude.zero_()
+    # Without sinusoids a skip layer is linear, and its gain is that of its weights alone: 1/sqrt(3) by default.
+    for gain in gradient_gains(field, points(), torch.Generator().manual_seed(1)):
+        assert gain.predicted == pytest.approx(1 / math.sqrt(3), rel=0.02)
+        assert gain.measured == pytest.approx(gain.predicted, rel=0.25)
+
+
 def test_gains_over_draws_with_default_and_with_unit_gain_weights() -> None:
     # Var W is set for a square layer; this one has 20,000 outputs and 16 inputs, hence the ratio.
     ratio = math.sqrt(16 / 20_000)
