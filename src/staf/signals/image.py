@@ -96,6 +96,15 @@ class Image:
         """The width of `value_range`: the peak that PSNR is measured against (1.0 for every integer image)."""
         return self.value_range[1] - self.value_range[0]
 
+    def coordinate_units(self, convention: Convention = "centres") -> tuple[float, float]:
+        """Pixels that one unit of each coordinate spans.
+
+        >>> Image(np.zeros((4, 7), np.uint8)).coordinate_units(), Image(np.zeros((4, 7))).coordinate_units("ends")
+        ((2.0, 3.5), (1.5, 3.0))
+        """
+        spare = 0 if convention == "centres" else 1
+        return max(1, self.height - spare) / 2, max(1, self.width - spare) / 2
+
     def values(self) -> Tensor:
         """What a field fits: float32 (h*w, c) in C order; [0, 1] for integer images."""
         flat = self.array.reshape(-1, self.out_features)
