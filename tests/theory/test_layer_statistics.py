@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from staf.nn import siren, staf
+from staf.nn import finer, siren, staf
 from staf.theory.layer_statistics import bandwidth, layer_distribution_data, layer_statistics, mean_spectrum
 
 
@@ -25,6 +25,16 @@ def test_rows_are_the_layers_of_the_network() -> None:
     assert np.abs(rows[0].post - z.numpy()).max() < 1e-14
     assert np.abs(rows[1].pre - b.numpy()).max() < 1e-14
     assert rows[0].variance == pytest.approx(float(z.var(correction=0)))
+
+
+def test_other_activations_and_activated_outputs() -> None:
+    rows = layer_statistics(finer(2, 1, width=8, depth=2), torch.rand(16, 2))
+    assert [row.post.shape for row in rows] == [(16, 8), (16, 8)]
+    sequential = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.Tanh())
+    (row,) = layer_statistics(sequential, torch.rand(16, 2))
+    assert np.abs(row.post - np.tanh(row.pre)).max() < 1e-6
+    with pytest.raises(TypeError, match="CoordinateMLP or a Sequential, got Linear"):
+        layer_statistics(torch.nn.Linear(2, 2), torch.rand(16, 2))
 
 
 def test_skips_are_part_of_the_post_activation() -> None:

@@ -20,8 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from staf._typing import Float
-from staf.nn import CoordinateMLP
-from staf.theory.layers import Layer, read_network
+from staf.theory.layers import Layer, linear_modules, read_network
 
 
 class Gain(NamedTuple):
@@ -74,7 +73,7 @@ def gradient_gains(
             arguments[0].retain_grad()
         inputs.append(arguments[0])
 
-    hooks = [linear.register_forward_pre_hook(keep) for linear in _linears(field)]
+    hooks = [linear.register_forward_pre_hook(keep) for linear in linear_modules(field)]
     try:
         output = field(coordinates)
     finally:
@@ -86,9 +85,3 @@ def gradient_gains(
     sizes = [float(g.double().square().mean().sqrt()) for g in gradients]
     predicted = [predicted_gain(layer, skip=skip) for layer, skip in zip(network.layers, network.skips, strict=True)]
     return [Gain(i + 1, predicted[i + 1], sizes[i] / sizes[i + 1]) for i in range(len(sizes) - 1)]
-
-
-def _linears(field: nn.Module) -> list[nn.Module]:
-    if isinstance(field, CoordinateMLP):
-        return [*field.layers, field.output]
-    return [module for module in field.children() if isinstance(module, nn.Linear)]

@@ -18,9 +18,8 @@ from torch import Tensor, nn
 
 from staf._typing import Float
 from staf.nn import CoordinateMLP
-from staf.theory.gradient_gain import _linears
 from staf.theory.initialisation import normal_cdf
-from staf.theory.layers import read_network
+from staf.theory.layers import linear_modules
 
 Array = NDArray[np.float64]
 
@@ -37,21 +36,24 @@ class LayerRow(NamedTuple):
 
 
 def layer_statistics(field: nn.Module, coordinates: Float[Tensor, "n d"]) -> list[LayerRow]:
-    """Pre-activations, post-activations, variance, kurtosis and distance from N(0, 1) of every activated layer."""
+    """Pre-activations, post-activations, variance, kurtosis and distance from N(0, 1) of every activated layer.
+
+    Of any `CoordinateMLP`, whatever its activation, or `Sequential` of linear layers and activations.
+    """
     seen: list[tuple[Tensor, Tensor]] = []
 
     def keep(module: nn.Module, arguments: tuple[Tensor, ...], output: Tensor) -> None:
         seen.append((arguments[0], output))
 
-    hooks = [linear.register_forward_hook(keep) for linear in _linears(field)]
+    hooks = [linear.register_forward_hook(keep) for linear in linear_modules(field)]
     try:
         with torch.no_grad():
             last = field(coordinates)
     finally:
         for hook in hooks:
             hook.remove()
-    network = read_network(field)
-    inputs = [entry[0] for entry in seen[1:]] + ([] if network.output is not None else [last])
+    activated = isinstance(field, nn.Sequential) and not isinstance(field[-1], nn.Linear)
+    inputs = [entry[0] for entry in seen[1:]] + ([last] if activated else [])
     rows = []
     for index, post in enumerate(inputs):
         z = post.double().cpu().numpy()
@@ -138,7 +140,7 @@ def default_fields(seed: int = 0) -> dict[str, nn.Module]:
 def _inputs(field: nn.Module) -> int:
     if isinstance(field, CoordinateMLP):
         return field.in_features
-    return read_network(field).layers[0].weight.shape[1]
+    return next(module.in_features for module in field.modules() if isinstance(module, nn.Linear))
 
 
 def _histogram(values: Array, edges: Array) -> Array:

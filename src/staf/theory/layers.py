@@ -65,6 +65,20 @@ def read_network(field: nn.Module) -> Network:
     )
 
 
+def linear_modules(field: nn.Module) -> list[nn.Module]:
+    """The linear layers of a `CoordinateMLP` or `Sequential` in the order of use, whatever the activations.
+
+    >>> from staf.nn import finer
+    >>> len(linear_modules(finer(2, 3, width=8, depth=3)))
+    4
+    """
+    if isinstance(field, CoordinateMLP):
+        return [*field.layers, field.output]
+    if isinstance(field, nn.Sequential):
+        return [module for module in field if isinstance(module, nn.Linear)]
+    raise TypeError(f"field must be a CoordinateMLP or a Sequential, got {type(field).__name__}")
+
+
 def _layers(modules: list[nn.Module]) -> tuple[Layer, ...]:
     if len(modules) < 2:
         raise ValueError("field must have at least one linear layer followed by an activation, got none")

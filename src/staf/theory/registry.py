@@ -158,9 +158,7 @@ def _potential_frequencies(field: nn.Module | None, seed: int) -> Result:
 def _rational_elusive(field: nn.Module | None, seed: int) -> Result:
     layer = read_network(field or _paper(seed)).layers[0]
     weight = layer.weight[:3].numpy()
-    omega = [1.0, 2.5]
-    if field is not None and layer.frequency.shape[1] > 1:
-        omega = layer.frequency[0, :2].tolist()
+    omega = [1.0, 2.5] if field is None else layer.frequency[0, :2].tolist()
     moved = perturb_structured(omega, weight[:, 0].tolist(), digits=8)
     products = moved.products()
     orders, before, after, full = list(range(1, 7)), [], [], []
