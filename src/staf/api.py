@@ -16,10 +16,10 @@ from .fitting import Checkpoint, FileError, History, Recipe, file, loop
 from .fitting.plans import Budget, Plan
 from .fitting.plans import plan as make_plan
 from .fitting.task import Task
-from .nn import parameter_roles
+from .nn import derivatives, parameter_roles
 from .signals import SignalError
 from .signals.value_transform import IDENTITY, ValueTransform, value_transform
-from .tasks import Reconstruction
+from .tasks import task_for
 
 
 class FittedField:
@@ -65,14 +65,16 @@ class FittedField:
         return loop.predictor(self, chunk)(coordinates)  # type: ignore[arg-type]
 
     def gradient(self, coordinates: Tensor) -> Tensor:
-        """d value / d coordinate, exact, of shape (n, c, d), in the signal's values per unit of [-1, 1]."""
-        coordinates = coordinates.detach().requires_grad_()
-        values = self(coordinates)
-        columns = [
-            torch.autograd.grad(values[:, channel].sum(), coordinates, retain_graph=True)[0]
-            for channel in range(values.shape[1])
-        ]
-        return torch.stack(columns, dim=1)
+        """d value / d position, exact, (n, c, d), in the signal's own units: per pixel, per second."""
+        return derivatives.gradient(self, coordinates, units=self._units())
+
+    def divergence(self, coordinates: Tensor) -> Tensor:
+        """sum_k d value_k / d position_k, exact, (n,), of a field with as many values as coordinates."""
+        return derivatives.divergence(self, coordinates, units=self._units())
+
+    def laplacian(self, coordinates: Tensor) -> Tensor:
+        """sum_k d^2 value / d position_k^2, exact, (n, c), in the signal's own units."""
+        return derivatives.laplacian(self, coordinates, units=self._units())
 
     def render(self, **how: Any) -> Any:
         """A signal of the kind that was fitted, at any scale, size or crop; see the signal's own `render`."""
@@ -86,6 +88,12 @@ class FittedField:
     def to(self, device: torch.device | str) -> FittedField:
         self.module.to(device)
         return self
+
+    def _units(self) -> tuple[float, ...] | None:
+        """The signal's own units (pixels, seconds) in one unit of each coordinate."""
+        if "signal" not in self.metadata or not hasattr(self.signal, "coordinate_units"):
+            return None
+        return self.signal.coordinate_units(self.convention)
 
     def _transform(self) -> ValueTransform:
         return IDENTITY if "signal" not in self.metadata else value_transform(self.signal)
@@ -224,7 +232,7 @@ def fit(
     if plan is None:
         plan = make_plan(signal, Budget(steps, seconds, target_db), device=chosen_device.type)
     recipe = saved.recipe if saved is not None else _with_budget(recipe or plan.recipe, steps, seconds, target_db)
-    task: Any = source if isinstance(source, Task) else Reconstruction(signal, recipe.convention)
+    task: Any = source if isinstance(source, Task) else task_for(signal, recipe.convention)
     from_seed = field is None
     if field is None:
         field = plan.field(seed)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from staf.metrics.chamfer import chamfer
 from staf.metrics.iou import iou
 from staf.metrics.lpips import LPIPS, load_lpips, lpips
+from staf.metrics.normal_consistency import normal_consistency
 from staf.metrics.psnr import psnr
 from staf.metrics.ssim import ssim
 
-__all__ = ["LPIPS", "chamfer", "iou", "load_lpips", "lpips", "psnr", "ssim"]
+__all__ = ["LPIPS", "chamfer", "iou", "load_lpips", "lpips", "normal_consistency", "psnr", "ssim"]

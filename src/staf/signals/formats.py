@@ -41,6 +41,8 @@ class Format:
 
 
 _IMAGES = "staf.signals.image_reading"
+_AUDIO = "staf.signals.audio_files:read_audio"
+_MESHES = "staf.signals.mesh_reading"
 _TIFF = "staf.signals.tiff_reading:read_tiff"
 
 FORMATS: list[Format] = [
@@ -60,16 +62,17 @@ FORMATS: list[Format] = [
     Format("JPEG XL", "image", ((0, b"\xff\x0a"),)),
     Format("OpenEXR", "image", ((0, b"v/1\x01"),)),
     Format("PDF", "document", ((0, b"%PDF"),)),
-    Format("WAV", "audio", ((0, b"RIFF"), (8, b"WAVE"))),
-    Format("FLAC", "audio", ((0, b"fLaC"),)),
-    Format("Ogg", "audio", ((0, b"OggS"),)),
-    Format("MP3", "audio", ((0, b"ID3"),)),
+    Format("WAV", "audio", ((0, b"RIFF"), (8, b"WAVE")), _AUDIO),
+    Format("FLAC", "audio", ((0, b"fLaC"),), _AUDIO),
+    Format("Ogg", "audio", ((0, b"OggS"),), _AUDIO),
+    *(Format("MP3", "audio", ((0, head),), _AUDIO) for head in (b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2")),
     Format("MP4", "video", ((4, b"ftyp"),)),
-    Format("PLY", "shape", ((0, b"ply"),)),
-    Format("GLB", "shape", ((0, b"glTF"),)),
-    Format("OFF", "shape", ((0, b"OFF"),)),
-    Format("OBJ", "shape", suffixes=(".obj",)),
-    Format("STL", "shape", suffixes=(".stl",)),
+    Format("PLY", "shape", ((0, b"ply"),), f"{_MESHES}:read_ply"),
+    Format("GLB", "shape", ((0, b"glTF"),), f"{_MESHES}:read_glb"),
+    Format("OFF", "shape", ((0, b"OFF"),), f"{_MESHES}:read_off"),
+    Format("OFF", "shape", ((0, b"COFF"),), f"{_MESHES}:read_off"),
+    Format("OBJ", "shape", reader=f"{_MESHES}:read_obj", suffixes=(".obj",)),
+    Format("STL", "shape", reader=f"{_MESHES}:read_stl", suffixes=(".stl",)),
     Format("ZIP", "archive", ((0, b"PK\x03\x04"),)),
 ]
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from staf.signals.audio import Audio
 from staf.signals.errors import SignalError
 from staf.signals.image import Image
+from staf.signals.shape import Shape
 
-KINDS = {"image": Image.from_metadata}
+KINDS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    "image": Image.from_metadata,
+    "audio": Audio.from_metadata,
+    "shape": Shape.from_metadata,
+}
 
 
-def from_metadata(metadata: Mapping[str, Any]) -> Image:
+def from_metadata(metadata: Mapping[str, Any]) -> Any:
     """The empty signal that `metadata` describes: it renders like the one that wrote it, and holds no data.
 
     >>> import numpy as np

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from torch import Tensor
 
+from staf.signals.audio import Audio
 from staf.signals.errors import SignalError
 from staf.signals.formats import HEAD_BYTES, readable, recognise
 from staf.signals.image import Image
 from staf.signals.image_conversion import Layout, image_from_array, image_from_pil, image_from_tensor
+from staf.signals.shape import Shape
 
 if TYPE_CHECKING:
     import PIL.Image
@@ -23,21 +25,21 @@ MAX_PIXELS = 400_000_000
 
 
 def open(
-    source: str | os.PathLike[str] | np.ndarray | Tensor | PIL.Image.Image | Image,
+    source: str | os.PathLike[str] | np.ndarray | Tensor | PIL.Image.Image | Image | Audio | Shape,
     *,
     name: str | None = None,
     layout: Layout | None = None,
     max_pixels: int = MAX_PIXELS,
-) -> Image:
+) -> Any:
     """Opens a signal by what it is: a file (told by its first bytes, not its suffix), an array, a tensor, a picture.
 
     Args:
         source: a path; a numpy array (h, w) or (h, w, c); a tensor (h, w), (h, w, c) or (c, h, w); a Pillow image;
-            an `Image`, which comes back as it is.
+            an `Image`, `Audio` or `Shape`, which comes back as it is.
         name: what to call it; by default the file's name without its suffix, or "image".
         layout: "hwc" or "chw" for arrays and tensors. Arrays are (h, w, c) unless told otherwise; for a tensor the
             channels are the one axis, first or last, of size 1 to 4, and where both are this argument is required.
-        max_pixels: files whose header announces more pixels are refused before anything is decoded.
+        max_pixels: files whose header announces more pixels (audio: samples) are refused before anything is decoded.
 
     Raises:
         SignalError: whatever the user can act on, in one sentence.
@@ -51,7 +53,7 @@ def open(
         if layout is not None:
             raise SignalError(f"layout is for arrays and tensors, got layout={layout!r} for the file {str(source)!r}")
         return _open_file(Path(source), name, max_pixels)
-    if isinstance(source, Image):
+    if isinstance(source, (Image, Audio, Shape)):
         renamed = copy.copy(source)
         renamed.name = source.name if name is None else name
         return renamed
@@ -66,7 +68,7 @@ def open(
     raise SignalError(f"source must be a path, an array, a tensor or a Pillow image, got {type(source).__name__}")
 
 
-def _open_file(path: Path, name: str | None, max_pixels: int) -> Image:
+def _open_file(path: Path, name: str | None, max_pixels: int) -> Any:
     try:
         if not path.exists():
             raise SignalError("there is no such file")

@@ -1,5 +1,25 @@
 """Tasks: a problem to solve is a signal, what is observed of it, a loss, and how to evaluate it."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from ..signals.grid import Convention
+from .occupancy import Occupancy
 from .reconstruction import Reconstruction
 
-__all__ = ["Reconstruction"]
+# The task that fits a signal of each kind; the others are reconstructed sample by sample.
+BY_KIND: dict[str, Any] = {"shape": Occupancy}
+
+
+def task_for(signal: Any, convention: Convention = "centres") -> Any:
+    """The task that `staf.fit` solves for a signal.
+
+    >>> from staf.signals import Shape
+    >>> type(task_for(Shape.sphere(resolution=8))).__name__
+    'Occupancy'
+    """
+    return BY_KIND.get(signal.kind, Reconstruction)(signal, convention)
+
+
+__all__ = ["BY_KIND", "Occupancy", "Reconstruction", "task_for"]

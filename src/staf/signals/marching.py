@@ -1,0 +1,103 @@
+"""Marching cubes over planes that come one after another, so that no volume of floats is ever held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from staf.signals.mesh import Mesh
+
+# Samples marched at once.
+SLAB_SAMPLES = 2**24
+
+
+def march(planes: Iterable[np.ndarray], level: float = 0.5, slab_samples: int = SLAB_SAMPLES) -> Mesh | None:
+    """The surface at `level` of samples given as planes float32 (b, c), one for each index of the first axis.
+
+    Vertices are in samples: the first sample of the first plane is at (0, 0, 0). A shape that reaches the
+    grid's edge is closed half a sample beyond it, where the box ends. Slabs of at most `slab_samples` samples share one plane, and the vertices on it are joined, so the surface is
+    the same as that of the whole, and closed. Faces look towards smaller values. None: there is no surface.
+
+    >>> block = np.zeros((3, 3, 3), np.float32)
+    >>> block[1, 1, 1] = 1
+    >>> mesh = march(block)
+    >>> len(mesh.vertices), mesh.vertices.min(0).tolist(), mesh.vertices.max(0).tolist()
+    (6, [0.5, 0.5, 0.5], [1.5, 1.5, 1.5])
+    """
+    joined = _Joined()
+    for start, slab in _slabs(planes, level, slab_samples):
+        vertices, faces = _surface(slab, level)
+        joined.add(vertices, faces, start, len(slab) - 1)
+    return joined.mesh()
+
+
+def _slabs(planes: Iterable[np.ndarray], level: float, slab_samples: int) -> Iterator[tuple[int, np.ndarray]]:
+    """(index of the first plane, slab): padded by one sample on every side; slabs share a plane."""
+    kept: list[np.ndarray] = []
+    start, thickness = -1, 2
+    for plane in planes:
+        padded = np.pad(np.asarray(plane, np.float32), 1, mode="edge")
+        padded[[0, -1]] = _mirrored(padded[[0, -1]], level)
+        padded[:, [0, -1]] = _mirrored(padded[:, [0, -1]], level)
+        if not kept:
+            kept = [_mirrored(padded, level)]
+            thickness = max(2, slab_samples // padded.size)
+        kept.append(padded)
+        if len(kept) >= thickness:
+            yield start, np.stack(kept)
+            start, kept = start + len(kept) - 1, kept[-1:]
+    if kept:
+        kept.append(_mirrored(kept[-1], level))
+        yield start, np.stack(kept)
+
+
+def _mirrored(values: np.ndarray, level: float) -> np.ndarray:
+    """As far below `level` as `values` are from it: between the two the surface lies halfway."""
+    return (level - np.abs(values - level)).astype(np.float32)
+
+
+def _surface(slab: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    if not slab.min() < level < slab.max():
+        return np.zeros((0, 3), np.float32), np.zeros((0, 3), np.int64)
+    from skimage.measure import marching_cubes
+
+    vertices, faces, _, _ = marching_cubes(slab, level, gradient_direction="ascent")
+    return vertices, faces.astype(np.int64)
+
+
+class _Joined:
+    """Surfaces of successive slabs, joined at the planes they share."""
+
+    def __init__(self) -> None:
+        self.vertices: list[np.ndarray] = []
+        self.faces: list[np.ndarray] = []
+        self.count = 0
+        self.seam = (np.zeros((0, 2)), np.zeros(0, np.int64))
+
+    def add(self, vertices: np.ndarray, faces: np.ndarray, start: int, last: int) -> None:
+        """`start` is the global index of the slab's first plane, `last` the local index of its last."""
+        names = np.full(len(vertices), -1)
+        below = np.flatnonzero(vertices[:, 0] == 0)
+        points, owners = self.seam
+        if len(below) and len(points):
+            from scipy.spatial import KDTree
+
+            # Both slabs interpolate the shared plane from the same numbers; only the last bit may differ.
+            distance, nearest = KDTree(points).query(vertices[below, 1:], distance_upper_bound=1e-3)
+            met = np.isfinite(distance)
+            names[below[met]] = owners[nearest[met]]
+        fresh = names < 0
+        names[fresh] = self.count + np.arange(int(fresh.sum()))
+        self.count += int(fresh.sum())
+        self.vertices.append(vertices[fresh].astype(np.float64) + np.array([start, -1, -1]))
+        self.faces.append(names[faces])
+        above = np.flatnonzero(vertices[:, 0] == last)
+        self.seam = vertices[above, 1:], names[above]
+
+    def mesh(self) -> Mesh | None:
+        if not self.count:
+            return None
+        faces = np.concatenate(self.faces)
+        faces = faces[(faces != np.roll(faces, 1, axis=1)).all(1)]
+        return Mesh(np.concatenate(self.vertices), faces) if len(faces) else None

@@ -1,0 +1,286 @@
+"""Shape: a mesh seen as inside (1) and outside (0) on a grid around it."""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from staf.signals import grid, shape_rendering, volume_cache
+from staf.signals.errors import SignalError
+from staf.signals.grid import Convention
+from staf.signals.mesh import Closure, Mesh, checked_mesh, closure
+from staf.signals.rendering import Predict
+from staf.signals.shape_frame import Frame
+from staf.signals.voxelise import grid_of, voxelise
+from staf.signals.voxels import PackedVolume
+
+if TYPE_CHECKING:
+    from staf.signals.image import Image
+
+RESOLUTION = 256
+
+
+class Shape:
+    """A closed surface, sampled as occupancy on a grid of `resolution` voxels along the longest side of its box.
+
+    The mesh is moved and scaled so that its longest side spans [-1, 1]; voxels are samples at cell centres, and the
+    grid is cropped to the smallest box of inside voxels, whose sides span [-1, 1] for a field, each on its own.
+    Occupancy is computed when first asked for, one bit per voxel, and kept in the user's cache folder.
+
+    `mesh` is a `Mesh`, or use `Shape.from_arrays`. A surface with holes is refused when its occupancy is asked for,
+    unless it is `repaired()`, or sampled with `allow_open`, which uses generalised winding numbers.
+
+    >>> ball = Shape.sphere(resolution=16)
+    >>> ball
+    Shape('sphere', 642 vertices, 1,280 faces, 16 voxels along the longest side)
+    >>> ball.shape, 0.5 < ball.volume.count() / 16**3 < 0.55
+    ((16, 16, 16), True)
+    """
+
+    kind = "shape"
+    in_features = 3
+    out_features = 1
+    value_range = (0.0, 1.0)
+
+    def __init__(
+        self,
+        mesh: Mesh,
+        *,
+        resolution: int = RESOLUTION,
+        allow_open: bool = False,
+        name: str = "shape",
+        source: str | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        self._mesh: Mesh | None = mesh
+        self._frame: Frame | None = None
+        grid_of(mesh, resolution)
+        self.resolution = resolution
+        self.allow_open = allow_open
+        self.name = name
+        self.source = source
+        self.notes = list(notes)
+        if self.closure.rule == "parity":
+            self.notes.append("faces disagree on which side is out: inside is told by the parity of crossings")
+
+    @classmethod
+    def from_arrays(cls, vertices: np.ndarray, faces: np.ndarray, **options: Any) -> Shape:
+        """From vertices (n, 3) and triangles (m, 3); options as for `Shape`."""
+        mesh, notes = checked_mesh(vertices, faces)
+        return cls(mesh, notes=notes, **options)
+
+    @classmethod
+    def sphere(cls, *, subdivisions: int = 3, resolution: int = RESOLUTION) -> Shape:
+        """The unit sphere as an icosahedron divided `subdivisions` times, for trying things out."""
+        import trimesh
+
+        ball = trimesh.creation.icosphere(subdivisions=subdivisions)
+        return cls.from_arrays(ball.vertices, ball.faces, resolution=resolution, name="sphere")
+
+    def __repr__(self) -> str:
+        along = f"{self.resolution} voxels along the longest side"
+        if self._mesh is None:
+            return f"Shape({self.name!r}, no mesh, {along})"
+        return f"Shape({self.name!r}, {len(self.mesh.vertices):,} vertices, {len(self.mesh.faces):,} faces, {along})"
+
+    @property
+    def mesh(self) -> Mesh:
+        """Vertices and faces in the file's own frame and scale."""
+        if self._mesh is None:
+            raise SignalError(f"shape {self.name!r} was rebuilt from metadata and holds no mesh: it can only render")
+        return self._mesh
+
+    @cached_property
+    def closure(self) -> Closure:
+        """Whether the mesh is watertight, and by which rule inside is told from outside."""
+        return closure(self.mesh.faces)
+
+    @property
+    def watertight(self) -> bool:
+        return self.closure.watertight
+
+    def sampled(self, resolution: int | None = None, *, allow_open: bool | None = None) -> Shape:
+        """The same mesh on another grid; `allow_open` accepts surfaces with holes."""
+        return Shape(
+            self.mesh,
+            resolution=self.resolution if resolution is None else resolution,
+            allow_open=self.allow_open if allow_open is None else allow_open,
+            name=self.name,
+            source=self.source,
+            notes=self.notes,
+        )
+
+    def repaired(self) -> Shape:
+        """The shape with seams welded, repeated faces dropped and holes closed; `notes` say what was done."""
+        from staf.signals.mesh_repair import repaired
+
+        mesh, said = repaired(self.mesh)
+        result = copy.copy(self)
+        result.__dict__.pop("closure", None)
+        result.__dict__.pop("_sampled", None)
+        result._mesh, result._frame, result.notes = mesh, None, [*self.notes, *said]
+        return result
+
+    @cached_property
+    def _sampled(self) -> tuple[PackedVolume, tuple[int, int, int]]:
+        rule = self.closure.rule
+        if rule == "open" and not self.allow_open:
+            few = "" if len(self.mesh.faces) > 3 else f" (it has {len(self.mesh.faces)}, and a closed one needs 4)"
+            raise SignalError(
+                f"{self.name!r} is not watertight: {self.closure.loose:,} of {self.closure.edges:,} edges do not join "
+                f"two faces{few}; close the holes with shape.repaired(), or take the surface as it is with "
+                "shape.sampled(allow_open=True), which uses winding numbers"
+            )
+        return volume_cache.cached(volume_cache.key_of(self.mesh, self.resolution, rule), self._voxelised)
+
+    def _voxelised(self) -> tuple[PackedVolume, tuple[int, int, int]]:
+        centre, half = grid_of(self.mesh, self.resolution)
+        voxels = ((self.mesh.vertices - centre) / half + 1) / 2 * self.resolution
+        first = np.clip(np.floor(voxels.min(0)).astype(int), 0, self.resolution - 1)
+        last = np.clip(np.ceil(voxels.max(0)).astype(int), first + 1, self.resolution)
+        a, b, c = (int(size) for size in last - first)
+        volume = voxelise(Mesh(voxels - first, self.mesh.faces), (a, b, c), self.closure.rule)
+        if volume.count() == 0:
+            raise SignalError(
+                f"{self.name!r} holds no voxel at resolution {self.resolution}: it is flat, or thinner than a voxel; "
+                "raise the resolution"
+            )
+        box, offset = volume.cropped()
+        i, j, k = (int(start) for start in first + offset)
+        return box, (i, j, k)
+
+    @property
+    def volume(self) -> PackedVolume:
+        """One bit per voxel of the cropped grid."""
+        return self._sampled[0]
+
+    @property
+    def frame(self) -> Frame:
+        """How a field's coordinates and the grid's samples lie in the mesh's own frame."""
+        if self._frame is None:
+            centre, half = grid_of(self.mesh, self.resolution)
+            volume, offset = self._sampled
+            self._frame = Frame(tuple(centre.tolist()), half, self.resolution, offset, volume.shape)
+        return self._frame
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return self.frame.shape
+
+    @property
+    def points(self) -> int:
+        return math.prod(self.shape)
+
+    def values(self, index: Tensor | None = None) -> Tensor:
+        """Occupancy as float32 (n, 1), of every voxel or of those in a flat `index` (n,)."""
+        inside = self.volume.array().ravel() if index is None else self.volume.at(index.cpu().numpy())
+        return torch.from_numpy(inside.astype(np.float32))[:, None]
+
+    def coordinates(self, convention: Convention = "centres", index: Tensor | None = None) -> Tensor:
+        """Coordinates (n, 3) in [-1, 1] of every voxel or of those in a flat `index` (n,)."""
+        return grid.coordinates(self.shape, convention, index)
+
+    def coordinate_units(self, convention: Convention = "centres") -> tuple[float, ...]:
+        """How much of the mesh's own length one unit of each coordinate spans.
+
+        >>> Shape.sphere(resolution=8).coordinate_units()
+        (1.0, 1.0, 1.0)
+        """
+        return self.frame.coordinate_units(convention)
+
+    def from_values(self, values: Tensor, shape: Sequence[int] | None = None) -> Shape:
+        """The surface at 1/2 of values (n, 1) on the grid `shape`, in this shape's own frame and scale."""
+        a, b, c = self.shape if shape is None else shape
+        if tuple(values.shape) != (a * b * c, 1):
+            raise SignalError(f"values must have shape {(a * b * c, 1)} for {a}x{b}x{c}, got {tuple(values.shape)}")
+        planes = values.detach().to("cpu", torch.float32).reshape(a, b, c).numpy()
+        return self.with_mesh(shape_rendering.surface(planes, self.frame, (a, b, c), "centres"))
+
+    def with_mesh(self, mesh: Mesh) -> Shape:
+        """A shape of another surface with this one's name and resolution."""
+        return Shape(mesh, resolution=self.resolution, name=self.name)
+
+    def render(
+        self,
+        predict: Predict,
+        *,
+        resolution: int | None = None,
+        level: float = 0.5,
+        convention: Convention = "centres",
+    ) -> Shape:
+        """The surface where the field `predict`, (n, 3) to (n, 1), is `level`, in this shape's own frame and scale.
+
+        `resolution` is in voxels along the longest side, as in `Shape`, and can be any; memory grows with the planes
+        of the grid and with the surface, not with the volume.
+
+        >>> ball = Shape.sphere(resolution=12)
+        >>> again = ball.render(lambda x: 1.5 - x.norm(dim=1, keepdim=True), resolution=40)
+        >>> bool(np.abs(np.linalg.norm(again.mesh.vertices, axis=1) - 1).max() < 0.02)
+        True
+        """
+        counts = self.frame.counts(resolution)
+        planes = shape_rendering.field_planes(predict, self.frame, counts, convention)
+        return self.with_mesh(shape_rendering.surface(planes, self.frame, counts, convention, level))
+
+    def voxel_surface(self) -> Shape:
+        """The surface that marching cubes finds in the occupancy itself: the best that a perfect fit would show."""
+        planes = (self.volume.slab(i, i + 1)[0] for i in range(self.shape[0]))
+        return self.with_mesh(shape_rendering.surface(planes, self.frame, self.shape, "centres"))
+
+    def metadata(self) -> dict[str, Any]:
+        """JSON-able: enough for `from_metadata` to build an empty shape that renders like this one."""
+        content = volume_cache.key_of(self.mesh, self.resolution, self.closure.rule) if self._mesh else None
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "frame": self.frame.to_plain(),
+            "content": content,
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_metadata(cls, metadata: Mapping[str, Any]) -> Shape:
+        """The empty shape that `metadata` describes: its frame and grid, without the mesh.
+
+        >>> Shape.from_metadata(Shape.sphere(resolution=8).metadata())
+        Shape('sphere', no mesh, 8 voxels along the longest side)
+        """
+        try:
+            if metadata["kind"] != cls.kind:
+                raise SignalError(f"metadata must be of kind 'shape', got {metadata['kind']!r}")
+            frame = Frame.from_plain(metadata["frame"])
+            name, notes = str(metadata["name"]), [str(note) for note in metadata["notes"]]
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, SignalError):
+                raise
+            raise SignalError(f"metadata of a shape is incomplete or malformed: {error!r}") from error
+        shape = cls.__new__(cls)
+        shape._mesh, shape._frame, shape.resolution, shape.allow_open = None, frame, frame.resolution, False
+        shape.name, shape.source, shape.notes = name, None, notes
+        return shape
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the mesh whole or not at all; the suffix chooses PLY, OBJ, STL, GLB or OFF."""
+        from staf.signals.mesh_writing import write_mesh
+
+        return write_mesh(self.mesh, path)
+
+    def picture(self, size: int = 512, **view: Any) -> Image:
+        """A shaded picture, drawn without a screen; see `shape_picture.draw` for the view."""
+        from staf.signals.image import Image
+        from staf.signals.shape_picture import draw
+
+        return Image(draw(self.mesh, size=size, **view), name=self.name)
+
+    def _repr_png_(self) -> bytes | None:
+        """What notebooks show."""
+        return None if self._mesh is None else self.picture(384)._repr_png_()

@@ -1,0 +1,164 @@
+"""Occupancy: fit inside (1) and outside (0) of a shape, voxel by voxel, from packed bits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..fitting.task import Batch, Predict
+from ..signals import Shape, grid
+from ..signals.grid import Convention
+from ..signals.marching import march
+from ..signals.mesh import Mesh
+from ..signals.shape_rendering import field_planes
+from .shape_measures import surface_measures
+
+# The longest side of the pooled volume that INCODE's harmoniser reads.
+OBSERVED = 128
+
+
+class Occupancy:
+    """Minimise the mean squared error between a field and 0 or 1 at the voxels of a shape.
+
+    Voxels stay one bit each: a batch reads the bits of its index and makes its coordinates from the index. With
+    `near_surface` = p in (0, 1) the points are all voxels within `band` voxels of the surface, and as many of the
+    others, drawn once from `generator`, as make the first a share p of all; every measure still sees every voxel.
+
+    >>> task = Occupancy(Shape.sphere(resolution=16))
+    >>> task.points, task.batch(torch.tensor([0, 16 * 16 * 8 + 16 * 8 + 8])).target.flatten().tolist()
+    (4096, [0.0, 1.0])
+    """
+
+    in_features = 3
+    out_features = 1
+
+    def __init__(
+        self,
+        signal: Shape,
+        convention: Convention = "centres",
+        *,
+        near_surface: float | None = None,
+        band: int = 2,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        self.signal = signal
+        self.convention: Convention = convention
+        self.near_surface = near_surface
+        self.band = band
+        self.bits = torch.from_numpy(signal.volume.bits)
+        self.axes = [grid.axis(size, convention) for size in signal.shape]
+        self.chosen: Tensor | None = None
+        if near_surface is not None:
+            if not 0 < near_surface < 1:
+                raise ValueError(f"near_surface must lie between 0 and 1, got {near_surface}")
+            self.chosen = _near(signal, near_surface, band, generator or torch.Generator().manual_seed(0))
+
+    @property
+    def points(self) -> int:
+        return self.signal.points if self.chosen is None else len(self.chosen)
+
+    @property
+    def observation(self) -> Tensor:
+        """The share of inside voxels, (1, a, b, c), pooled until no side is over 128."""
+        return torch.from_numpy(self.signal.volume.pooled(OBSERVED))[None].to(self.bits.device)
+
+    def batch(self, index: Tensor | None, weight: Tensor | None = None) -> Batch:
+        if index is None:
+            index = torch.arange(self.points, device=self.bits.device)
+        if self.chosen is not None:
+            index = self.chosen[index]
+        inside = (self.bits[index >> 3] >> (7 - (index & 7)).to(torch.uint8)) & 1
+        if weight is None:
+            weight = torch.full((len(index),), 1.0 / len(index), device=self.bits.device)
+        return Batch(self.coordinates(index), inside.to(torch.float32)[:, None], weight)
+
+    def coordinates(self, index: Tensor) -> Tensor:
+        """`signals.grid.coordinates` of a flat index (n,), from axes that already lie on the device."""
+        _, b, c = self.signal.shape
+        rows = (index // (b * c), index // c % b, index % c)
+        return torch.stack([axis[row] for axis, row in zip(self.axes, rows, strict=True)], dim=-1)
+
+    def loss(self, field: nn.Module, batch: Batch) -> Tensor:
+        error = (field(batch.coordinates) - batch.target).square().mean(-1)
+        return torch.dot(error, batch.weight.to(error.dtype))
+
+    def evaluate(self, predict: Predict) -> dict[str, float]:
+        """Over all voxels, one fresh pass: IoU at 1/2 and PSNR of the clamped values; then Chamfer distance and normal
+        consistency between the field's surface and the mesh (see `shape_measures`)."""
+        counts = _Counts()
+        found = march(self._counted(predict, counts))
+        frame = self.signal.frame
+        measures = {"psnr": counts.psnr, "iou": counts.iou}
+        if found is None:
+            return {**measures, "chamfer": math.inf, "normal_consistency": 0.0}
+        # The grid's own samples: their places in the mesh's frame do not depend on the convention.
+        mesh = Mesh(frame.to_cube(frame.from_index(found.vertices)), found.faces)
+        target = Mesh(frame.to_cube(self.signal.mesh.vertices), self.signal.mesh.faces)
+        return {**measures, **surface_measures(mesh, target)}
+
+    def _counted(self, predict: Predict, counts: _Counts) -> Iterator[np.ndarray]:
+        shape = self.signal.shape
+        for i, plane in enumerate(field_planes(self._on_device(predict), self.signal.frame, shape, self.convention)):
+            counts.add(plane, self.signal.volume.slab(i, i + 1)[0])
+            yield np.clip(plane, 0, 1)
+
+    def _on_device(self, predict: Predict) -> Predict:
+        return lambda coordinates: predict(coordinates.to(self.bits.device))
+
+    def metadata(self) -> dict[str, Any]:
+        sampling = None if self.near_surface is None else {"near_surface": self.near_surface, "band": self.band}
+        return {
+            "task": "occupancy",
+            "convention": self.convention,
+            "sampling": sampling,
+            "signal": self.signal.metadata(),
+        }
+
+    def to(self, device: torch.device | str) -> Self:
+        self.bits = self.bits.to(device)
+        self.axes = [axis.to(device) for axis in self.axes]
+        if self.chosen is not None:
+            self.chosen = self.chosen.to(device)
+        return self
+
+
+class _Counts:
+    """Running sums behind IoU and PSNR, exact at any size."""
+
+    def __init__(self) -> None:
+        self.shared = self.union = self.voxels = 0
+        self.squares = 0.0
+
+    def add(self, values: np.ndarray, inside: np.ndarray) -> None:
+        predicted = values > 0.5
+        self.shared += int(np.count_nonzero(predicted & inside))
+        self.union += int(np.count_nonzero(predicted | inside))
+        error = np.clip(values, 0, 1) - inside
+        self.squares += float(np.square(error, dtype=np.float64).sum())
+        self.voxels += inside.size
+
+    @property
+    def iou(self) -> float:
+        return self.shared / self.union
+
+    @property
+    def psnr(self) -> float:
+        return -10 * math.log10(self.squares / self.voxels) if self.squares else math.inf
+
+
+def _near(signal: Shape, share: float, band: int, generator: torch.Generator) -> Tensor:
+    """Flat indices in increasing order: all voxels near the surface and enough of the others."""
+    near = torch.from_numpy(signal.volume.near_surface(band))
+    wanted = round(len(near) * (1 - share) / share)
+    far = torch.ones(signal.points, dtype=torch.bool)
+    far[near] = False
+    others = torch.nonzero(far).flatten()
+    if wanted < len(others):
+        picked = torch.randint(len(others), (wanted,), generator=generator)
+        others = others[picked.unique()]
+    return torch.cat([near, others]).sort().values
