@@ -43,6 +43,14 @@ def test_network_changes_the_rows() -> None:
         assert RESULTS[name].run(small_field(), 0).rows != RESULTS[name].run(None, 0).rows
 
 
+def test_single_precision_networks_are_compared_in_double() -> None:
+    assert next(small_field().parameters()).dtype is torch.float32
+    rows = dict(RESULTS["jacobi-anger"].run(small_field(), 0).rows)
+    assert float(rows["measured on 500 points"]) <= float(rows["bound on the truncation error"]) + 1e-13
+    rows = dict(RESULTS["kronecker"].run(small_field(), 0).rows)
+    assert float(rows["largest difference on 2,000 points"].split()[0]) < 1e-13
+
+
 def test_descriptions_are_one_line_and_no_matplotlib_is_loaded() -> None:
     assert all(entry.description and "\n" not in entry.description for entry in RESULTS.values())
     code = (
