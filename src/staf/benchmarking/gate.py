@@ -1,0 +1,193 @@
+"""The gate: no number is reported unless every operation it rests on is right, here and now.
+
+Each operation is compared with its formula in float64 on fresh random inputs, forward, first and second gradients,
+and each library network with its released twin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .. import ops
+from ..ops.linear import ProductPrecision, linear, product_precision
+from .baselines import ReleasedNetwork
+from .cases import Case
+
+GRADIENT_TOLERANCE = 1e-4
+# A network multiplies the rounding of its first layer by its gain.
+NETWORK_TOLERANCE = 1e-2
+PRODUCT_TOLERANCE = {"fp32": 1e-5, "bf16x3": 1e-4, "tf32": 3e-3}
+POINTS, WIDTH = 523, 256
+
+
+class GateError(RuntimeError):
+    """An operation is wrong on this machine, so its speed means nothing."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One comparison: the error, and what it may be."""
+
+    what: str
+    error: float
+    tolerance: float
+    backends: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return self.error <= self.tolerance
+
+
+Operation = Callable[..., Tensor]
+
+
+def check_cases(cases: Sequence[Case], device: str, seed: int) -> list[dict[str, Any]]:
+    """Check every operation that the cases use; raise `GateError` if one is wrong."""
+    generator = torch.Generator().manual_seed(seed)
+    checks: list[Check] = []
+    for precision in sorted({version.precision for case in cases for version in case.versions if version.ours}):
+        checks += check_linear(precision, device, generator)
+    for terms in sorted({case.terms for case in cases if case.terms is not None}):
+        checks += check_series(terms, device, generator)
+    if any(case.kind == "many" for case in cases):
+        checks += check_series(5, device, generator, networks=3)
+    for model in sorted({case.model for case in cases}):
+        if model in POINTWISE:
+            checks += check_pointwise(model, device, generator)
+    for model, terms in sorted({(case.model, case.terms or 0) for case in cases}):
+        checks.append(_check_network(model, terms, device, generator))
+    wrong = [check for check in checks if not check.passed]
+    if wrong:
+        found = "; ".join(f"{check.what}: error {check.error:.2g}, at most {check.tolerance:.2g}" for check in wrong)
+        raise GateError(f"nothing is reported, because the operations are wrong on {device}: {found}")
+    return [asdict(check) for check in checks]
+
+
+def check_series(
+    terms: int, device: str, generator: torch.Generator, networks: int | None = None, operation: Operation | None = None
+) -> list[Check]:
+    """`ops.sine_series` with one set of sinusoids, or with one per network of a batch."""
+    batch = () if networks is None else (networks,)
+    sets = (terms,) if networks is None else (networks, 1, terms)
+    x = torch.randn(*batch, POINTS, WIDTH, generator=generator)
+    amplitude = torch.randn(sets, generator=generator)
+    frequency = 30 * torch.rand(sets, generator=generator)
+    phase = 3 * torch.randn(sets, generator=generator)
+
+    def formula(x: Tensor, c: Tensor, w: Tensor, p: Tensor) -> Tensor:
+        if networks is not None:
+            c, w, p = c[:, None], w[:, None], p[:, None]
+        return (c * torch.sin(w * x.unsqueeze(-1) + p)).sum(-1)
+
+    name = f"sine_series tau {terms}" + ("" if networks is None else f", {networks} networks")
+    largest = float(frequency.max() * x.abs().max() + phase.abs().max())
+    scale = float(amplitude.abs().sum(-1).max())
+    inputs = [x, amplitude, frequency, phase]
+    return _compare(name, operation or ops.sine_series, formula, inputs, device, generator, scale, largest)
+
+
+def check_linear(precision: ProductPrecision, device: str, generator: torch.Generator) -> list[Check]:
+    """The layers' products, of hidden width and of two coordinates."""
+    checks = []
+    for inputs in (WIDTH, 2):
+        x = torch.randn(POINTS, inputs, generator=generator)
+        weight = torch.randn(WIDTH, inputs, generator=generator) / inputs**0.5
+        bias = torch.randn(WIDTH, generator=generator)
+
+        def operation(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+            with product_precision(precision):
+                return linear(x, weight, bias).square()
+
+        def formula(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+            return (x @ weight.T + bias).square()
+
+        # Squared, so that there are second gradients; the values go up to about 30.
+        name, tolerance = f"linear {precision}, {inputs} inputs", PRODUCT_TOLERANCE[precision if inputs > 8 else "fp32"]
+        checks += _compare(name, operation, formula, [x, weight, bias], device, generator, 30.0, 0.0, tolerance)
+    return checks
+
+
+def _finer(x: Tensor, omega0: float) -> Tensor:
+    return torch.sin(omega0 * (x.abs() + 1).detach() * x)
+
+
+# Model -> its operation, its formula, its constant, and the largest argument for |x| up to 4.
+POINTWISE: dict[str, tuple[Operation, Operation, float, float]] = {
+    "siren": (ops.sine, lambda x, omega0: torch.sin(omega0 * x), 30.0, 120.0),
+    "finer": (ops.finer, _finer, 30.0, 600.0),
+    "gauss": (ops.gauss, lambda x, sigma: torch.exp(-((sigma * x) ** 2)), 10.0, 40.0),
+}
+
+
+def check_pointwise(
+    model: str, device: str, generator: torch.Generator, operation: Operation | None = None
+) -> list[Check]:
+    """The activation of SIREN, FINER or Gauss."""
+    standard, formula, constant, largest = POINTWISE[model]
+    use = operation or standard
+    x = torch.randn(POINTS, WIDTH, generator=generator).clamp(-4, 4)
+    return _compare(
+        model, lambda x: use(x, constant), lambda x: formula(x, constant), [x], device, generator, 1.0, largest
+    )
+
+
+def _compare(
+    name: str,
+    operation: Operation,
+    formula: Operation,
+    inputs: list[Tensor],
+    device: str,
+    generator: torch.Generator,
+    scale: float,
+    largest: float,
+    least: float = 0.0,
+) -> list[Check]:
+    """Forward error over `scale`; gradients' errors over their own norm.
+
+    Rounding an argument of size `largest` to float32 moves it by 2^-24 of that, which an operation may do once or
+    twice without being wrong. `least` is the rounding that an operation is allowed by its own precision.
+    """
+    with torch.no_grad():
+        shapes = (formula(*inputs).shape, inputs[0].shape)
+    weights = [torch.randn(shape, generator=generator) for shape in shapes]
+    exact = _orders(formula, [t.double() for t in inputs], [w.double() for w in weights])
+    with ops.record_backends() as ran:
+        found = _orders(operation, [t.to(device) for t in inputs], [w.to(device) for w in weights])
+    backends = tuple(sorted({backend for _, backend in ran}))
+    tolerance = max(least, 2e-6 + largest * 2.0**-23)
+    forward = float((found[0][0] - exact[0][0]).abs().max()) / scale
+    checks = [Check(f"{name}, forward", forward, tolerance, backends)]
+    for order, what in ((1, "gradients"), (2, "second gradients")):
+        errors = [_relative(a, b) for a, b in zip(found[order], exact[order], strict=True)]
+        checks.append(Check(f"{name}, {what}", max(errors), max(least, GRADIENT_TOLERANCE), backends))
+    return checks
+
+
+def _orders(function: Operation, inputs: list[Tensor], weights: list[Tensor]) -> list[list[Tensor]]:
+    """[value], its gradients in every input, and the gradients of <v, d value / dx>, on the CPU in float64."""
+    leaves = [tensor.detach().requires_grad_() for tensor in inputs]
+    value = function(*leaves)
+    first = torch.autograd.grad(value, leaves, weights[0], create_graph=True)
+    second = torch.autograd.grad(first[0], leaves, weights[1])
+    return [[tensor.detach().double().cpu() for tensor in part] for part in ([value], first, second)]
+
+
+def _relative(found: Tensor, exact: Tensor) -> float:
+    difference = float((found - exact).norm() / exact.norm())
+    return difference if difference == difference else float("inf")
+
+
+def _check_network(model: str, terms: int, device: str, generator: torch.Generator) -> Check:
+    """Ours and the released form must be one function: the relative error of values from the same weights."""
+    case = Case("train", model, 1, terms=terms or None)  # type: ignore[arg-type]
+    field = case.field("cpu", seed=int(torch.randint(2**31, (), generator=generator)))
+    coordinates = 2 * torch.rand(POINTS, 2, generator=generator) - 1
+    with torch.no_grad():
+        exact = ReleasedNetwork(field.double())(coordinates.double())
+        found = field.float().to(device)(coordinates.to(device)).double().cpu()
+    return Check(f"network {case.network}", _relative(found, exact), NETWORK_TOLERANCE)

@@ -1,0 +1,72 @@
+"""What this machine can do at best, measured at the start of a run: matrix products, copies, sines."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+
+from .timing import median_seconds
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Measured rates: FLOP/s of matrix products by precision, bytes/s of a copy (read + write), sines/s or None."""
+
+    matmul: dict[str, float]
+    copy: float
+    sines: float | None = None
+
+
+def measure_rates(device: str, *, side: int | None = None, copied: int | None = None) -> Rates:
+    """Matrix products of about `side`, and a copy of `copied` floats."""
+    on_gpu = device.startswith("cuda")
+    side = side or (8192 if on_gpu else 1024)
+    copied = copied or (2**28 if on_gpu else 2**24)
+    repeats = 10 if on_gpu else 5
+    matmul = {"fp32": _matmul_rate(device, side, repeats, torch.float32)}
+    if on_gpu:
+        with _tf32_allowed():
+            matmul["tf32"] = _matmul_rate(device, side, repeats, torch.float32)
+        # Three products of bfloat16 make one.
+        matmul["bf16x3"] = _matmul_rate(device, side, repeats, torch.bfloat16) / 3
+    source = torch.zeros(copied, device=device)
+    target = torch.empty_like(source)
+    target.copy_(source)
+    copy = 8 * copied / median_seconds(lambda: target.copy_(source), device, repeats)
+    return Rates(matmul, copy, _sine_rate(device) if on_gpu else None)
+
+
+def _matmul_rate(device: str, side: int, repeats: int, dtype: torch.dtype) -> float:
+    """FLOP/s of a square product, or of many rows by a 256x256 matrix where that is faster."""
+    best = 0.0
+    for n, k in ((side, side), (32 * side, 256)):
+        a, b = torch.ones(n, k, device=device, dtype=dtype), torch.ones(k, k, device=device, dtype=dtype)
+        out = torch.empty(n, k, device=device, dtype=dtype)
+        product = functools.partial(torch.mm, a, b, out=out)
+        for _ in range(3):
+            product()
+        best = max(best, 2 * n * k * k / median_seconds(product, device, repeats))
+    return best
+
+
+@contextlib.contextmanager
+def _tf32_allowed() -> Iterator[None]:
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = True
+    try:
+        yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before
+
+
+def _sine_rate(device: str) -> float | None:
+    """Hardware sines per second, or None where there is no triton to ask for them."""
+    try:
+        from .sine_rate import hardware_sine_rate
+    except ImportError:
+        return None
+    return hardware_sine_rate(device)

@@ -1,0 +1,97 @@
+"""Tables of a benchmark document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..experiments.tables import Table
+from .targets import TARGETS, standing
+
+COLUMNS = ("case", "version", "ms", "spread", "ratio", "GiB", "TFLOP/s", "GB/s", "of the floor")
+
+
+def full_table(document: dict[str, Any]) -> Table:
+    """Every record: time, ratio to the released form in the same run, memory, rates, and floor time / time."""
+    rows = []
+    for record in document["records"]:
+        rows.append(
+            (
+                record["case"],
+                record["version"] + ("" if not record["notes"] else f" ({'; '.join(record['notes'])})"),
+                _figure(record["ms"]),
+                _spread(record["ms_rounds"]),
+                "-" if record["ratio"] is None else f"{record['ratio']:.2f}x",
+                _figure(record["peak_gib"]),
+                _figure(record.get("tflop_s")),
+                _figure(record.get("gb_s")),
+                "-" if record.get("floor_fraction") is None else f"{100 * record['floor_fraction']:.0f}%",
+            )
+        )
+    return Table("Milliseconds per step, pass or image", COLUMNS, rows)
+
+
+def summary_table(document: dict[str, Any]) -> Table:
+    """Case, version, time and ratio: what fits a terminal."""
+    rows = [
+        (
+            record["case"],
+            record["version"],
+            _figure(record["ms"]),
+            "-" if record["ratio"] is None else f"{record['ratio']:.2f}x",
+        )
+        for record in document["records"]
+    ]
+    return Table(
+        "Milliseconds, and how many times faster than the released form", ("case", "version", "ms", "ratio"), rows
+    )
+
+
+def targets_table(document: dict[str, Any]) -> Table | None:
+    """How the run stands against the marks of its suite; None where it has none."""
+    rows = []
+    for target in TARGETS.get(document["suite"], []):
+        found = standing(target, document["records"])
+        if found is not None:
+            bound = "at most" if target.most else "at least"
+            mark = f"{bound} {target.mark:g} {target.unit}"
+            value = f"{_figure(found.value)} {target.unit}"
+            rows.append((target.what, mark, value, found.version, "yes" if found.reached else "no"))
+    return Table("Marks", ("what", "mark", "measured", "by", "reached"), rows) if rows else None
+
+
+def to_markdown(document: dict[str, Any]) -> str:
+    """The whole document for people."""
+    machine, rates = document["machine"], document["rates"]
+    where = machine["gpu"] or f"{machine['cpu']}, {machine['threads']} of {machine['cores']} threads"
+    versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items() if version)
+    parts = [f"{name} {flops / 1e12:.3g} TFLOP/s" for name, flops in rates["matmul_flops"].items()]
+    parts.append(f"copy {rates['copy_bytes'] / 1e9:.4g} GB/s")
+    if rates["sines"]:
+        parts.append(f"{rates['sines'] / 1e12:.3g} T hardware sines/s")
+    lines = [
+        f"# Benchmarks: {document['suite']}",
+        "",
+        f"{where}. {versions}. Commit {document['commit']}. {document['date']}.",
+        "",
+        f"Measured rates: {', '.join(parts)}.",
+        f"Gate: {len(document['gate']['checks'])} checks passed (seed {document['gate']['seed']}).",
+        "",
+        *([] if document["complete"] else ["The run was not finished.", ""]),
+    ]
+    marks = targets_table(document)
+    tables = [table.to_markdown() for table in (marks, full_table(document)) if table is not None]
+    return "\n".join(lines) + "\n" + "\n".join(tables)
+
+
+def _figure(value: float | None) -> str:
+    """Three figures."""
+    if value is None:
+        return "-"
+    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def _spread(rounds: list[float]) -> str:
+    """How far the slower round is above the faster."""
+    if len(rounds) < 2:
+        return "-"
+    return f"{100 * (max(rounds) / min(rounds) - 1):.0f}%"
