@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..signals.grid import Convention
+from .denoising import Denoising
 from .occupancy import Occupancy
 from .reconstruction import Reconstruction
+from .super_resolution import SuperResolution
+from .watching import KeepBestHeldOut, Oracle
 
 # The task that fits a signal of each kind; the others are reconstructed sample by sample.
 BY_KIND: dict[str, Any] = {"shape": Occupancy}
@@ -22,4 +25,13 @@ def task_for(signal: Any, convention: Convention = "centres") -> Any:
     return BY_KIND.get(signal.kind, Reconstruction)(signal, convention)
 
 
-__all__ = ["BY_KIND", "Occupancy", "Reconstruction", "task_for"]
+__all__ = [
+    "BY_KIND",
+    "Denoising",
+    "KeepBestHeldOut",
+    "Occupancy",
+    "Oracle",
+    "Reconstruction",
+    "SuperResolution",
+    "task_for",
+]

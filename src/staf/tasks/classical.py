@@ -1,0 +1,151 @@
+"""What needs no network, for every comparison: bicubic and Lanczos upscaling, total variation, non-local means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from .._typing import Float
+from .denoising import Denoising
+from .image_measures import image_measures
+from .super_resolution import SuperResolution
+
+Denoiser = Callable[[Tensor, float], Tensor]
+# Strengths tried, in units of the value range, for noise from faint to as strong as the picture.
+TV_WEIGHTS = tuple(0.02 * 2**k for k in range(7))
+NEIGHBOURS = torch.tensor([(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1) if (a, b) != (0, 0)])
+NLM_WIDTHS = tuple(0.03 * 1.5**k for k in range(8))
+
+
+def bicubic(image: Float[Tensor, "c h w"], factor: int) -> Float[Tensor, "c H W"]:
+    """Cubic convolution (Keys, a = -1/2), aligned at cell centres.
+
+    >>> bicubic(torch.ones(1, 3, 3), 2).unique().tolist()
+    [1.0]
+    """
+
+    def kernel(t: Tensor) -> Tensor:
+        t = t.abs()
+        near = 1.5 * t**3 - 2.5 * t**2 + 1
+        far = -0.5 * t**3 + 2.5 * t**2 - 4 * t + 2
+        return torch.where(t <= 1, near, torch.where(t < 2, far, torch.zeros_like(t)))
+
+    return _resampled(image, factor, kernel, 2)
+
+
+def lanczos(image: Float[Tensor, "c h w"], factor: int) -> Float[Tensor, "c H W"]:
+    """sinc(t) sinc(t/3) for |t| < 3, aligned at cell centres, weights normalised."""
+
+    def kernel(t: Tensor) -> Tensor:
+        return torch.sinc(t) * torch.sinc(t / 3) * (t.abs() < 3)
+
+    return _resampled(image, factor, kernel, 3)
+
+
+UPSCALERS: dict[str, Callable[[Tensor, int], Tensor]] = {"bicubic": bicubic, "Lanczos": lanczos}
+
+
+def upscaled(task: SuperResolution) -> dict[str, Float[Tensor, "n c"]]:
+    """What each classical upscaler makes of a task's observation, clamped, as `task.restored` lays it."""
+    observed = task.observation.cpu()
+    return {name: task.transform.clamp(up(observed, task.factor)).flatten(1).T for name, up in UPSCALERS.items()}
+
+
+def total_variation(image: Float[Tensor, "c h w"], weight: float) -> Float[Tensor, "c h w"]:
+    """Chambolle's minimiser of |u - y|^2 / 2 + weight TV(u)."""
+    from skimage.restoration import denoise_tv_chambolle
+
+    return torch.from_numpy(denoise_tv_chambolle(image.numpy(), weight=weight, channel_axis=0)).float()
+
+
+def non_local_means(image: Float[Tensor, "c h w"], width: float) -> Float[Tensor, "c h w"]:
+    """Means over similar 5x5 patches at most 6 pixels away, with a kernel of `width` over their distance."""
+    from skimage.restoration import denoise_nl_means
+
+    done = denoise_nl_means(image.numpy(), patch_size=5, patch_distance=6, h=width, channel_axis=0)
+    return torch.from_numpy(done).float()
+
+
+DENOISERS: dict[str, tuple[Denoiser, Sequence[float]]] = {
+    "total variation": (total_variation, TV_WEIGHTS),
+    "non-local means": (non_local_means, NLM_WIDTHS),
+}
+
+
+def denoised(task: Denoising) -> dict[str, Float[Tensor, "n c"]]:
+    """What each classical denoiser makes of a task's observation, its strength chosen by the task's held-out pixels."""
+    results = {}
+    for name, (denoise, strengths) in DENOISERS.items():
+        strength = chosen_strength(task, denoise, strengths)
+        restored = task.transform.clamp(denoise(task.observation.cpu(), strength))
+        results[name] = restored.flatten(1).T
+    return results
+
+
+def oracle_denoised(task: Denoising) -> dict[str, Float[Tensor, "n c"]]:
+    """The same with the strength that the truth finds best: what the papers' oracle protocol would report."""
+    assert task.truth is not None
+    truth = task.transform.fitted(task.truth.values())
+    results = {}
+    for name, (denoise, strengths) in DENOISERS.items():
+        tries = [task.transform.clamp(denoise(task.observation.cpu(), s)).flatten(1).T for s in strengths]
+        results[name] = min(tries, key=lambda restored: float((restored - truth).square().mean()))
+    return results
+
+
+def measured(task: SuperResolution | Denoising, restored: Float[Tensor, "n c"]) -> dict[str, float]:
+    """PSNR and SSIM of a restored image against the task's truth, as `task.evaluate` measures a field."""
+    assert task.truth is not None
+    return image_measures(restored.float(), task.transform.fitted(task.truth.values()), task.truth.shape)
+
+
+def chosen_strength(task: Denoising, denoise: Denoiser, strengths: Sequence[float]) -> float:
+    """The strength with the least error at held-out pixels, which first take the value of a neighbour."""
+    image, held = task.observation.cpu(), task.held_out_index.cpu()
+    if not len(held):
+        raise ValueError("held_out must be positive to choose a strength by it, got 0")
+    filled = _filled(image, held)
+    wanted = image.flatten(1)[:, held]
+    errors = []
+    for strength in strengths:
+        seen = task.transform.clamp(denoise(filled, strength)).flatten(1)[:, held]
+        errors.append(float((seen - wanted).square().mean()))
+    return strengths[errors.index(min(errors))]
+
+
+def _filled(image: Tensor, index: Tensor) -> Tensor:
+    """The image with each pixel of a flat index replaced by a neighbour that is not in it.
+
+    One neighbour and not their mean: a mean would be less noisy than the rest, and ask for no denoising.
+    """
+    height, width = image.shape[1:]
+    known = torch.ones(height * width, dtype=torch.bool)
+    known[index] = False
+    source, waiting = index.clone(), torch.ones(len(index), dtype=torch.bool)
+    for turn in range(8):
+        step = NEIGHBOURS[(index + turn) % 8]
+        row, column = index // width + step[:, 0], index % width + step[:, 1]
+        inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
+        at = row.clamp(0, height - 1) * width + column.clamp(0, width - 1)
+        use = waiting & inside & known[at]
+        source[use] = at[use]
+        waiting &= ~use
+    filled = image.flatten(1).clone()
+    filled[:, index] = filled[:, source]
+    return filled.reshape(image.shape)
+
+
+def _resampled(image: Tensor, factor: int, kernel: Callable[[Tensor], Tensor], support: int) -> Tensor:
+    """Separable interpolation to a grid `factor` times finer; at the borders the weights within are normalised."""
+    for dim in (1, 2):
+        size = image.shape[dim]
+        at = (torch.arange(size * factor, dtype=torch.float64) + 0.5) / factor - 0.5
+        first = torch.floor(at).long() - support + 1
+        index = first[:, None] + torch.arange(2 * support)
+        weights = kernel(at[:, None] - index) * ((index >= 0) & (index < size))
+        weights = (weights / weights.sum(1, keepdim=True)).to(image.dtype)
+        gathered = image.movedim(dim, -1)[..., index.clamp(0, size - 1)]
+        image = (gathered * weights).sum(-1).movedim(-1, dim)
+    return image

@@ -1,0 +1,132 @@
+"""Denoising: fit a noisy image, and stop where pixels that were not fitted say so."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+
+from ..fitting.history import decibels
+from ..fitting.task import Batch, Predict
+from ..operators import PhotonNoise
+from ..signals import Image
+from ..signals.grid import Convention, coordinates
+from ..signals.value_transform import value_transform
+from .image_measures import image_measures
+from .whole_image import whole_image
+
+
+class Denoising:
+    """Minimise |f(x_i) - y_i|^2 over a noisy image's pixels, except a random share that is held out.
+
+    The error at the held-out pixels is, but for the noise's own variance, an unbiased estimate of the error against
+    the clean image, so that `watching.KeepBestHeldOut` finds where to stop without seeing it. `truth` is only ever
+    measured against.
+
+    Args:
+        observed: the noisy image.
+        truth: the clean one, where it is known.
+        held_out: the share of pixels held out, in [0, 1).
+        generator: draws which.
+
+    >>> import numpy as np
+    >>> image = Image(np.full((10, 10), 128, np.uint8))
+    >>> task = Denoising.simulated(image, PhotonNoise(10), generator=torch.Generator().manual_seed(0), held_out=0.1)
+    >>> task.points, len(task.held_out_index)
+    (90, 10)
+    """
+
+    in_features = 2
+
+    def __init__(
+        self,
+        observed: Image,
+        *,
+        generator: torch.Generator,
+        truth: Image | None = None,
+        held_out: float = 0.05,
+        convention: Convention = "centres",
+    ) -> None:
+        if not 0 <= held_out < 1:
+            raise ValueError(f"held_out must be a share of the pixels in [0, 1), got {held_out}")
+        if truth is not None and (truth.shape, truth.out_features) != (observed.shape, observed.out_features):
+            raise ValueError(
+                f"truth must have the observed {observed.height}x{observed.width} pixels and {observed.out_features} "
+                f"channels, got {truth.height}x{truth.width} and {truth.out_features}"
+            )
+        self.observed, self.truth, self.convention = observed, truth, convention
+        self.signal: Image = observed if truth is None else truth
+        self.out_features = observed.out_features
+        self.transform = value_transform(self.signal)
+        self.target = self.transform.fitted(observed.values())
+        self.coordinates = coordinates(observed.shape, convention)
+        order = torch.randperm(len(self.target), generator=generator, device=generator.device).cpu()
+        held = min(len(order) - 1, round(held_out * len(order)))
+        self.held_out_index, self.train_index = order[:held].sort().values, order[held:].sort().values
+
+    @classmethod
+    def simulated(
+        cls,
+        truth: Image,
+        noise: PhotonNoise,
+        *,
+        generator: torch.Generator,
+        held_out: float = 0.05,
+        convention: Convention = "centres",
+    ) -> Denoising:
+        """The task of a clean image seen through `noise`; the observation is not clipped."""
+        transform = value_transform(truth)
+        seen = transform.values(noise(transform.fitted(truth.values()), generator))
+        observed = Image(seen.reshape(*truth.shape, -1).numpy(), name=truth.name, profile=truth.profile)
+        return cls(observed, generator=generator, truth=truth, held_out=held_out, convention=convention)
+
+    @property
+    def points(self) -> int:
+        return len(self.train_index)
+
+    @property
+    def observation(self) -> Tensor:
+        return self.target.T.reshape(self.out_features, *self.observed.shape)
+
+    def batch(self, index: Tensor | None, weight: Tensor | None = None) -> Batch:
+        chosen = self.train_index if index is None else self.train_index[index]
+        if weight is None:
+            weight = torch.full((len(chosen),), 1.0 / len(chosen), device=chosen.device)
+        return Batch(self.coordinates[chosen], self.target[chosen], weight)
+
+    def loss(self, field: nn.Module, batch: Batch) -> Tensor:
+        error = (field(batch.coordinates) - batch.target).square().mean(-1)
+        return torch.dot(error, batch.weight.to(error.dtype))
+
+    def held_out_error(self, predict: Predict) -> float:
+        """Mean squared error at the pixels that training does not see."""
+        if not len(self.held_out_index):
+            raise ValueError("held_out must be positive to measure an error there, got 0")
+        seen = self.transform.clamp(predict(self.coordinates[self.held_out_index])).detach()
+        return float((seen.double() - self.target[self.held_out_index]).square().mean())
+
+    def evaluate(self, predict: Predict) -> dict[str, float]:
+        """PSNR and SSIM against the truth; without one, the PSNR against the noisy pixels."""
+        restored = self.restored(predict).cpu()
+        if self.truth is not None:
+            return image_measures(restored, self.transform.fitted(self.truth.values()), self.truth.shape)
+        return {"psnr": decibels(float((restored.double() - self.target.cpu()).square().mean()))}
+
+    def psnr(self, predict: Predict) -> float:
+        """PSNR against the truth alone."""
+        assert self.truth is not None
+        target = self.transform.fitted(self.truth.values())
+        return decibels(float((self.restored(predict).cpu().double() - target).square().mean()))
+
+    def restored(self, predict: Predict) -> Tensor:
+        """The field at every pixel, (h*w, c), clamped."""
+        return whole_image(predict, self.signal.shape, self.transform, self.convention, self.target.device)
+
+    def metadata(self) -> dict[str, Any]:
+        return {"task": "denoising", "convention": self.convention, "signal": self.signal.metadata()}
+
+    def to(self, device: torch.device | str) -> Self:
+        for name in ("target", "coordinates", "held_out_index", "train_index"):
+            setattr(self, name, getattr(self, name).to(device))
+        return self

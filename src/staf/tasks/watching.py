@@ -1,0 +1,84 @@
+"""Callbacks that watch a restoration while it is fitted: where to stop, and where an oracle would have."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+from torch import nn
+
+from ..fitting.loop import CHUNK, State, predictor
+from ..fitting.task import Predict
+
+
+class KeepBestHeldOut:
+    """Keeps the weights with the least error on held-out pixels, looked at every `every` steps.
+
+    It is a callback of `staf.fit` for a `Denoising` task. With `patience` given, the fit ends once that many steps
+    have passed without a better error.
+    """
+
+    def __init__(self, task: Any, *, every: int = 20, patience: int | None = None) -> None:
+        self.task, self.every, self.patience = task, _positive("every", every), patience
+        if patience is not None:
+            _positive("patience", patience)
+        self.best, self.best_step = math.inf, 0
+        self.errors: list[tuple[int, float]] = []
+        self._weights: dict[str, Any] | None = None
+
+    def __call__(self, state: State) -> None:
+        if not _due(self.errors, state, self.every):
+            return
+        error = self.task.held_out_error(_predict(state.field))
+        self.errors.append((state.step, error))
+        if error < self.best:
+            self.best, self.best_step = error, state.step
+            self._weights = copy.deepcopy(state.field.state_dict())
+        elif self.patience is not None and state.step - self.best_step >= self.patience:
+            state.stop(f"held-out pixels have not improved since step {self.best_step}")
+
+    def finish(self, module: nn.Module) -> str:
+        """Put the kept weights in place."""
+        if self._weights is None:
+            return "the fit ended before held-out pixels were looked at: its last weights are kept"
+        module.load_state_dict(self._weights)
+        return f"the weights of step {self.best_step} are kept: the least error on held-out pixels"
+
+
+class Oracle:
+    """The best PSNR against the truth that any step reached, looked at every `every` steps: the papers' protocol.
+
+    It changes nothing: what it finds is reported beside the fit's own measure, never instead of it.
+    """
+
+    def __init__(self, task: Any, *, every: int = 20) -> None:
+        if task.truth is None:
+            raise ValueError("an oracle needs the truth, and the task has none")
+        self.task, self.every = task, _positive("every", every)
+        self.psnr, self.step = -math.inf, 0
+        self.seen: list[tuple[int, float]] = []
+
+    def __call__(self, state: State) -> None:
+        if not _due(self.seen, state, self.every):
+            return
+        psnr = self.task.psnr(_predict(state.field))
+        self.seen.append((state.step, psnr))
+        if psnr > self.psnr:
+            self.psnr, self.step = psnr, state.step
+
+
+def _due(seen: list[tuple[int, float]], state: State, every: int) -> bool:
+    last = seen[-1][0] if seen else 0
+    return state.step - last >= every or state.step == state.steps
+
+
+def _predict(field: nn.Module) -> Predict:
+    device = next(field.parameters()).device
+    return predictor(field, CHUNK.get(device.type, CHUNK["cuda"]))
+
+
+def _positive(name: str, value: int) -> int:
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1 step, got {value}")
+    return value

@@ -1,0 +1,36 @@
+"""A field on the whole grid of an image, in bounded memory."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ..fitting.task import Predict
+from ..signals.grid import Convention, axis
+from ..signals.value_transform import ValueTransform
+
+BAND_POINTS = 2**20
+
+
+def whole_image(
+    predict: Predict,
+    shape: tuple[int, int],
+    transform: ValueTransform,
+    convention: Convention = "centres",
+    device: torch.device | str | None = None,
+) -> Tensor:
+    """Fitted numbers (h*w, c) of `predict` at every pixel, clamped to their range.
+
+    >>> from ..signals.value_transform import IDENTITY
+    >>> whole_image(lambda x: x[:, :1], (2, 1), IDENTITY).squeeze(-1).tolist()
+    [0.0, 0.5]
+    """
+    height, width = shape
+    rows, columns = axis(height, convention).to(device), axis(width, convention).to(device)
+    step = max(1, BAND_POINTS // width)
+    bands = []
+    for top in range(0, height, step):
+        band = rows[top : top + step]
+        points = torch.stack(torch.meshgrid(band, columns, indexing="ij"), dim=-1).reshape(-1, 2)
+        bands.append(transform.clamp(predict(points)).float())
+    return torch.cat(bands)
