@@ -15,9 +15,10 @@ SLAB_SAMPLES = 2**24
 def march(planes: Iterable[np.ndarray], level: float = 0.5, slab_samples: int = SLAB_SAMPLES) -> Mesh | None:
     """The surface at `level` of samples given as planes float32 (b, c), one for each index of the first axis.
 
-    Vertices are in samples: the first sample of the first plane is at (0, 0, 0). A shape that reaches the
-    grid's edge is closed half a sample beyond it, where the box ends. Slabs of at most `slab_samples` samples share one plane, and the vertices on it are joined, so the surface is
-    the same as that of the whole, and closed. Faces look towards smaller values. None: there is no surface.
+    Vertices are in samples: the first sample of the first plane is at (0, 0, 0). A shape that reaches the grid's edge
+    is closed half a sample beyond it, where the box ends. Slabs of at most `slab_samples` samples share one plane, and
+    the vertices on it are joined, so the surface is the same as that of the whole, and closed. Faces look towards
+    smaller values. None: there is no surface.
 
     >>> block = np.zeros((3, 3, 3), np.float32)
     >>> block[1, 1, 1] = 1

@@ -224,7 +224,7 @@ class Shape:
 
         >>> ball = Shape.sphere(resolution=12)
         >>> again = ball.render(lambda x: 1.5 - x.norm(dim=1, keepdim=True), resolution=40)
-        >>> bool(np.abs(np.linalg.norm(again.mesh.vertices, axis=1) - 1).max() < 0.02)
+        >>> bool(np.abs(np.linalg.norm(again.mesh.vertices, axis=1) - 1).max() < 0.025)
         True
         """
         counts = self.frame.counts(resolution)
