@@ -76,9 +76,11 @@ def note(operation: str, name: str) -> None:
 def have_memory(tensors: Sequence[Tensor]) -> bool:
     """Whether a kernel may read these tensors by address.
 
-    `torch.autograd.grad(..., is_grads_batched=True)` hands batched wrappers to a Function without asking its vmap rule.
+    Not so for tensor subclasses that stand for something else (fake tensors while tracing), nor for the wrappers that
+    `torch.autograd.grad(..., is_grads_batched=True)` hands to a Function without asking its vmap rule.
     """
-    return not any(torch._C._functorch.is_legacy_batchedtensor(tensor) for tensor in tensors)
+    batched = torch._C._functorch.is_legacy_batchedtensor
+    return all(type(tensor) in (Tensor, torch.nn.Parameter) and not batched(tensor) for tensor in tensors)
 
 
 def choose(operation: str, x: Tensor) -> str:

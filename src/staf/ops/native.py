@@ -21,7 +21,7 @@ from pathlib import Path
 import torch
 
 SOURCES = ("sine_series/sine_series.c", "pointwise.c")
-HEADERS = ("trigonometry.h",)
+HEADERS = ("trigonometry.h", "sine_series/blocks.h")
 FLAGS = ("-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared")
 # Tried in this order: not every compiler has OpenMP, and not every processor knows -march.
 VARIANTS = (("-march=native", "-fopenmp"), ("-march=native", "-fopenmp-simd"), ("-mcpu=native", "-fopenmp-simd"))
