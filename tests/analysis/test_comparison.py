@@ -19,7 +19,7 @@ def test_each_network_is_measured_on_the_same_points() -> None:
     found = compare_kernels(fields, x, shape, target)
     assert found.names == list(fields)
     assert found.cumulative is not None
-    expected = ntk_spectrum(empirical_ntk(fields["SIREN"], x))
+    expected = ntk_spectrum(empirical_ntk(fields["SIREN"], x, dtype=torch.float64))
     at = found.names.index("SIREN")
     assert np.array_equal(found.spectra[at].eigenvalues, expected.eigenvalues)
     assert np.allclose(found.cumulative[at], alignment(expected, target - target.mean(0)))

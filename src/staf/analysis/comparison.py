@@ -89,11 +89,13 @@ def compare_kernels(
     target: Float[Tensor, "n c"] | None = None,
     *,
     roles: str | Collection[str] = "all",
+    dtype: torch.dtype | None = torch.float64,
     memory: int = 2**30,
 ) -> Comparison:
     """Spectra of the fields' kernels (channels summed) on a grid, and the target's share along the eigenvectors.
 
-    The target's mean is subtracted, channel by channel: a bias learns it at once, whatever the kernel.
+    The target's mean is subtracted, channel by channel: a bias learns it at once, whatever the kernel. Kernels are made
+    in float64, since eigenvectors whose eigenvalues lie below 1e-7 of the largest are noise in float32.
 
     >>> from staf.signals.grid import coordinates
     >>> found = compare_kernels(paper_networks(2, 1, width=8), coordinates((6, 6)), (6, 6))
@@ -103,7 +105,7 @@ def compare_kernels(
     centred = None if target is None else (target - target.mean(0)).cpu()
     spectra, cumulative = [], []
     for field in fields.values():
-        spectrum = ntk_spectrum(empirical_ntk(field, coordinates, roles=roles, memory=memory))
+        spectrum = ntk_spectrum(empirical_ntk(field, coordinates, roles=roles, dtype=dtype, memory=memory))
         spectra.append(spectrum)
         if centred is not None:
             cumulative.append(alignment(spectrum, centred))

@@ -54,7 +54,7 @@ def _points(field: nn.Module | None, signal: Any, most: int, crop: bool | None =
         return few_points(signal, most, crop=crop)
     inputs = 2 if field is None else int(getattr(field, "in_features", 2))
     if inputs == 1:
-        return chord(most=most)
+        return chord(most=min(most, 512))
     if inputs == 2:
         return few_points(_photo(), most, crop=crop)
     raise ValueError(f"a field of {inputs} coordinates needs a signal to be looked at on; give one")
