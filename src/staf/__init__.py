@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 _HOMES = {
     **dict.fromkeys(("Fit", "FittedField", "fit", "load"), "staf.api"),
     **dict.fromkeys(("ManyFits", "fit_many"), "staf.many"),
-    **dict.fromkeys(("Image", "Shape", "SignalError", "open"), "staf.signals"),
+    **dict.fromkeys(("Audio", "Image", "Shape", "SignalError", "open"), "staf.signals"),
     **dict.fromkeys(
         ("Budget", "FileError", "Interrupted", "Muon", "Plan", "Recipe", "plan", "plans", "recipes"), "staf.fitting"
     ),
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from .many import ManyFits, fit_many
     from .nn import CoordinateMLP, SineSeries, ffn, finer, gauss, incode, mfn, pemlp, siren, staf, wire
     from .ops import backend
-    from .signals import Image, Shape, SignalError, open
+    from .signals import Audio, Image, Shape, SignalError, open
     from .tasks import Reconstruction
 
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from ..fitting.history import decibels
 from ..fitting.task import Batch, Predict
+from ..metrics import log_spectral_distance
 from ..signals.grid import Convention, coordinates
 from ..signals.value_transform import value_transform
 from .image_measures import image_measures
@@ -83,11 +84,14 @@ class Reconstruction:
         return torch.dot(error, batch.weight.to(error.dtype))
 
     def evaluate(self, predict: Predict) -> dict[str, float]:
-        """PSNR of one fresh pass over all points, clamped, peak 1; images add SSIM."""
+        """PSNR of one fresh pass over all points, clamped, peak 1; images add SSIM, audio a spectral distance in dB."""
         prediction, target = self.predict(predict), self.target.float()
         if self.signal.kind == "image":
             return image_measures(prediction, target, self.signal.shape)  # type: ignore[arg-type]
-        return {"psnr": decibels(float((prediction.double() - target.double()).square().mean()))}
+        measures = {"psnr": decibels(float((prediction.double() - target.double()).square().mean()))}
+        if self.signal.kind == "audio":
+            measures["log_spectral_distance"] = float(log_spectral_distance(prediction, target))
+        return measures
 
     def predict(self, predict: Predict) -> Tensor:
         """Every point's fitted number (n, c), clamped to its range, without holding all coordinates at once."""
