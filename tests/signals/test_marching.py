@@ -22,6 +22,8 @@ def test_slabs_join_to_the_surface_of_the_whole(slab, kind):
     random = np.random.default_rng(0)
     noise = random.random((15, 16, 17)).astype(np.float32)
     volume = {"smooth": ball(), "noise": noise, "bits": (noise > 0.6).astype(np.float32)}[kind]
+    # No sample within the clearance of the level, so that both march the same numbers.
+    volume = np.where(np.abs(volume - 0.5) < 1e-3, np.float32(0.498), volume)
     mesh = march(volume, slab_samples=slab)
     assert closure(mesh.faces).rule == "winding"
     mirrored = 0.5 - np.abs(np.pad(volume, 1, mode="edge") - 0.5)
@@ -29,7 +31,7 @@ def test_slabs_join_to_the_surface_of_the_whole(slab, kind):
     vertices, faces, _, _ = marching_cubes(mirrored.astype(np.float32), 0.5)
     assert (len(mesh.vertices), len(mesh.faces)) == (len(vertices), len(faces))
     for first, second in ((mesh.vertices, vertices - 1), (vertices - 1, mesh.vertices)):
-        assert KDTree(first).query(second)[0].max() < 0.02
+        assert KDTree(first).query(second)[0].max() < 1e-3
 
 
 def test_faces_look_out_and_the_place_is_right():
