@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ..ops.linear import current_precision
 from .stepper import Stepper
 
 WARM_UP = 3
@@ -20,10 +21,10 @@ class CapturedStepper(Stepper):
 
     def __init__(self, *arguments: object, **options: object) -> None:
         super().__init__(*arguments, **options)  # type: ignore[arg-type]
-        self._graphs: dict[bool, torch.cuda.CUDAGraph | None] = {}
+        self._graphs: dict[str | None, torch.cuda.CUDAGraph | None] = {}
 
     def _run(self) -> None:
-        key = torch.backends.cuda.matmul.allow_tf32
+        key = current_precision()
         if key not in self._graphs:
             self._graphs[key] = self._record()
         graph = self._graphs[key]

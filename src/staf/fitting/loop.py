@@ -13,13 +13,14 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from ..ops.linear import product_precision
 from . import interrupt
 from .batches import Batches
 from .capture import CapturedStepper
 from .checkpoint import Checkpoint, fingerprint
 from .history import History, decibels
 from .optimiser import Optimiser
-from .precision import at_step, matmul_precision
+from .precision import at_step
 from .progress import Progress, choose_mode
 from .recipe import Recipe
 from .stepper import Stepper
@@ -33,7 +34,11 @@ CHUNK = {"cpu": 2**14, "cuda": 2**20}
 
 @dataclass
 class State:
-    """What a callback sees after a step; `stop(reason)` ends the fit there, with those weights."""
+    """What a callback sees after a step; `stop(reason)` ends the fit there, with those weights.
+
+    A callback that has a method `finish(module)` is asked once more, before the field is measured: it may put other
+    weights in place, and returns a sentence that says so.
+    """
 
     step: int
     steps: int | None
@@ -207,7 +212,7 @@ def run(
             ]
             said = len(stepper.notes)
             began = time.monotonic()
-            with matmul_precision(at_step(recipe.precision, fraction(step))):
+            with product_precision(at_step(recipe.precision, fraction(step))):
                 losses = stepper.advance(rates)[:, 0].tolist()
             step_seconds = max((time.monotonic() - began) / count, 1e-6)
             for sentence in stepper.notes[said:]:
@@ -244,6 +249,10 @@ def run(
                 last_saved = time.monotonic()
 
     seconds = elapsed()
+    for callback in callbacks:
+        finish = getattr(callback, "finish", None)
+        if finish is not None:
+            notes.append(finish(module))
     metrics = task.evaluate(predictor(module, stepper.chunk))
     return Result(module, metrics, history, recipe, seed, seconds, step, stopped, notes + stepper.notes)
 

