@@ -52,3 +52,21 @@ def test_impossible_choices_are_refused_by_name():
         ops.sine(torch.zeros(3), 1.0)
     with ops.backend("compiled"), pytest.raises(ValueError, match=r"takes float32 on cpu, got torch.float64 on cpu"):
         ops.sine(torch.zeros(3, dtype=torch.float64), 1.0)
+
+
+def test_calls_without_gradients_still_give_forward_mode_and_torch_func_their_due():
+    x, ones = torch.linspace(-1, 1, 5), torch.ones(1)
+    calls = {
+        "series": (lambda value: ops.sine_series(value, ones, ones, 0 * ones), torch.cos(x)),
+        "sine": (lambda value: ops.sine(value, 1.0), torch.cos(x)),
+    }
+    for call, slope in calls.values():
+        with torch.no_grad():
+            assert not call(x).requires_grad
+            torch.testing.assert_close(torch.func.jvp(call, (x,), (torch.ones_like(x),))[1], slope)
+            with torch.autograd.forward_ad.dual_level():
+                dual = torch.autograd.forward_ad.make_dual(x, torch.ones_like(x))
+                torch.testing.assert_close(torch.autograd.forward_ad.unpack_dual(call(dual)).tangent, slope)
+            torch.testing.assert_close(torch.func.vmap(torch.func.grad(call))(x), slope)
+        with torch.inference_mode():
+            torch.testing.assert_close(call(x), torch.sin(x))

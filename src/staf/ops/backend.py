@@ -18,6 +18,7 @@ from contextvars import ContextVar
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 NAMES = ("reference", "loop", "compiled", "triton")
 
@@ -81,6 +82,13 @@ def have_memory(tensors: Sequence[Tensor]) -> bool:
     """
     batched = torch._C._functorch.is_legacy_batchedtensor
     return all(type(tensor) in (Tensor, torch.nn.Parameter) and not batched(tensor) for tensor in tensors)
+
+
+def values_only(*tensors: Tensor) -> bool:
+    """Whether no derivative of any kind can be asked of a call, so that it may skip autograd's bookkeeping."""
+    if torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0:
+        return False
+    return not torch.is_grad_enabled() or not any(tensor.requires_grad for tensor in tensors)
 
 
 def choose(operation: str, x: Tensor) -> str:

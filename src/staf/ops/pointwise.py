@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from staf.ops.backend import choose, have_memory, note
+from staf.ops.backend import choose, have_memory, note, values_only
 from staf.ops.checks import check_floating, promoted
 from staf.ops.forward_mode import nested_forward_mode
 
@@ -41,6 +41,8 @@ class Activation:
         if backend == "reference":
             note(self.name, backend)
             return self.reference(x, constant)
+        if values_only(x):
+            return _scaled(None, x, self, float(constant), 0, backend)
         return Derivative.apply(x, self, float(constant), 0, backend)
 
 

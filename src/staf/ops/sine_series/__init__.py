@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from staf._typing import Float
-from staf.ops.backend import choose, note
+from staf.ops.backend import choose, note, values_only
 from staf.ops.checks import check_floating, promoted
 
 __all__ = ["sine_series"]
@@ -66,9 +66,11 @@ def _dispatch(x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) ->
 
         note("sine_series", "reference")
         return sine_series_reference(x, amplitude, frequency, phase)
-    from staf.ops.sine_series.autograd import Value
+    from staf.ops.sine_series import autograd
 
-    return Value.apply(x, amplitude, frequency, phase, backend)
+    if values_only(x, amplitude, frequency, phase):
+        return autograd.Value.forward(x, amplitude, frequency, phase, backend)
+    return autograd.Value.apply(x, amplitude, frequency, phase, backend)
 
 
 def _check(x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> None:
