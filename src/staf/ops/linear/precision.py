@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from contextvars import ContextVar
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 ProductPrecision = Literal["fp32", "bf16x3", "tf32"]
 
@@ -13,7 +13,7 @@ _current: ContextVar[ProductPrecision | None] = ContextVar("staf_product_precisi
 
 
 @contextlib.contextmanager
-def product_precision(name: ProductPrecision) -> Iterator[None]:
+def product_precision(name: str) -> Iterator[None]:
     """Compute the linear layers inside the block in one precision, on CUDA and in float32; elsewhere nothing changes.
 
     Up to 8 inputs, coordinates, are always multiplied in float32.
@@ -30,7 +30,7 @@ def product_precision(name: ProductPrecision) -> Iterator[None]:
     """
     if name not in get_args(ProductPrecision):
         raise ValueError(f"precision must be one of {', '.join(get_args(ProductPrecision))}, got {name!r}")
-    token = _current.set(name)
+    token = _current.set(cast(ProductPrecision, name))
     try:
         yield
     finally:
