@@ -43,9 +43,8 @@ def test_an_existing_picture_needs_overwrite(staf, model, here):
     assert open_signal("mine.png").shape == (16, 16)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
+def test_what_cannot_be_drawn(staf, model, here):
+    for words, message in (
         (["--size", "20"], "--size must be WIDTHxHEIGHT"),
         (["--size", "0x3"], "--size must be WIDTHxHEIGHT"),
         (["--crop", "1,2,3"], "--crop must be LEFT,TOP,RIGHT,BOTTOM"),
@@ -53,10 +52,8 @@ def test_an_existing_picture_needs_overwrite(staf, model, here):
         (["--scale", "-1"], "scale must be a positive number"),
         (["--scale", "2", "--size", "3x3"], "exclude each other"),
         (["-o", "picture.xyz"], "xyz"),
-    ],
-)
-def test_what_cannot_be_drawn(staf, model, here, words, message):
-    assert message in staf("render", model, *words).refused()
+    ):
+        assert message in staf("render", model, *words).refused()
     assert not list(here.glob("run/model-*"))
 
 

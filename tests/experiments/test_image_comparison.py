@@ -9,7 +9,7 @@ import pytest
 
 from staf.experiments import load_results, run_experiment
 from staf.experiments.__main__ import main
-from staf.experiments.image_comparison import ImageComparison, configurations, table, training_psnr
+from staf.experiments.image_comparison import ImageComparison, comparison_figure, configurations, table
 from staf.signals import Image
 
 
@@ -91,6 +91,7 @@ def test_the_command_runs_and_says_what_is_wrong(images, tmp_path, capsys):
         assert message in capsys.readouterr().err
 
 
-def test_training_psnr_of_broken_losses():
-    assert training_psnr([0.0, 1.0]) == [200.0, 0.0]
-    assert np.isnan(training_psnr([float("nan")])[0])
+def test_a_comparison_is_of_one_image(results):
+    with pytest.raises(ValueError, match="results must be of one image, got colour, ramp"):
+        comparison_figure(results)
+    assert len(comparison_figure(results[:2]).subfigs) == 2

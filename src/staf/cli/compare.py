@@ -49,6 +49,8 @@ def run(options: Compare, terminal: Terminal) -> int:
     from staf.signals import open as open_signal
 
     image = open_signal(options.file)
+    if image.kind != "image":
+        raise UserError(f"compare draws images, and {options.file} is of kind {image.kind}")
     device, budget = options.device_name(), options.budget()
     models = list(dict.fromkeys(options.models))
     if not models:

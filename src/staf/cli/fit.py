@@ -13,7 +13,7 @@ from tyro.conf import Positional, arg
 
 from staf.cli.errors import Stopped, UserError, edge
 from staf.cli.kinds import kind_of
-from staf.cli.options import MODEL_NAMES, FitOptions
+from staf.cli.options import MODEL_NAMES, Count, FitOptions
 from staf.cli.outputs import MEBIBYTE, prepare_folder
 from staf.cli.terminal import Terminal
 
@@ -25,20 +25,46 @@ CHECKPOINT = "checkpoint.safetensors"
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitImage(FitOptions):
+class FitSignal(FitOptions):
+    """Fit a field to a signal."""
+
+    file: Annotated[Positional[Path], arg(metavar="FILE")]
+    """The signal: an image (PNG, JPEG, TIFF, WebP, NPY), audio or a mesh."""
+    model: Annotated[str, arg(metavar="NAME", help=f"The network: {', '.join(MODEL_NAMES)}.")] = "staf"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitImage(FitSignal):
     """Fit a field to an image.
 
     The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, the reconstruction, history.csv,
     metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there, and --resume goes on from it.
     """
 
-    file: Annotated[Positional[Path], arg(metavar="FILE")]
-    """The image: PNG, JPEG, TIFF, WebP or NPY."""
-    model: Annotated[str, arg(metavar="NAME", help=f"The network: {', '.join(MODEL_NAMES)}.")] = "staf"
+
+@dataclass(frozen=True, kw_only=True)
+class FitAudio(FitSignal):
+    """Fit a field to a recording.
+
+    The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, reconstruction.wav, history.csv,
+    metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there, and --resume goes on from it.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitShape(FitSignal):
+    """Fit a field to the inside of a watertight mesh.
+
+    The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, reconstruction.ply, history.csv,
+    metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there, and --resume goes on from it.
+    """
+
+    resolution: Count = None
+    """Voxels along the longest side."""
 
 
 # Options by kind of signal; a kind that is not here is parsed as an image and refused when it is opened.
-OPTIONS: dict[str, type[FitOptions]] = {"image": FitImage}
+OPTIONS: dict[str, type[FitSignal]] = {"image": FitImage, "audio": FitAudio, "shape": FitShape}
 
 
 def options_for(words: Sequence[str]) -> type[Any]:
@@ -46,12 +72,11 @@ def options_for(words: Sequence[str]) -> type[Any]:
     return OPTIONS.get(kind_of(words), FitImage)
 
 
-def run(options: FitImage, terminal: Terminal) -> int:
+def run(options: FitSignal, terminal: Terminal) -> int:
     """Fit, write the run folder, say how good it is."""
     from staf.fitting import plan as make_plan
-    from staf.signals import open as open_signal
 
-    signal = open_signal(options.file)
+    signal = _open(options)
     device = options.device_name()
     folder = options.out or Path("runs") / f"{signal.name}-{options.model}"
     checkpoint = folder / CHECKPOINT
@@ -65,7 +90,8 @@ def run(options: FitImage, terminal: Terminal) -> int:
         plan = make_plan(signal, budget, device=device.split(":")[0], model=options.model)
     if options.explain:
         terminal.explain(f"{signal!r} on {device}:", plan.reasons)
-    prepare_folder(folder, 8 * MEBIBYTE + 4 * signal.array.nbytes)
+    size = signal.array.nbytes if hasattr(signal, "array") else options.file.stat().st_size
+    prepare_folder(folder, 8 * MEBIBYTE + 4 * size)
     if options.overwrite and not options.resume:
         checkpoint.unlink(missing_ok=True)
     fit = _fit(options, terminal, signal, plan, seed, device, checkpoint)
@@ -75,7 +101,17 @@ def run(options: FitImage, terminal: Terminal) -> int:
     return 0
 
 
-def _check_folder(options: FitImage, folder: Path, checkpoint: Path) -> None:
+def _open(options: FitSignal) -> Any:
+    from staf.signals import open as open_signal
+
+    signal = open_signal(options.file)
+    if isinstance(options, FitShape) and options.resolution is not None:
+        with edge():
+            signal = signal.sampled(options.resolution)
+    return signal
+
+
+def _check_folder(options: FitSignal, folder: Path, checkpoint: Path) -> None:
     """Refuse to train towards a folder that may not be written, or to resume from nothing."""
     from staf.reports.run_folder import existing
 
@@ -93,7 +129,7 @@ def _check_folder(options: FitImage, folder: Path, checkpoint: Path) -> None:
             raise UserError(f"{folder} already holds a fit: pass --overwrite to replace it, or another --out")
 
 
-def _resumed(options: FitImage, checkpoint: Path) -> tuple[int, Budget]:
+def _resumed(options: FitSignal, checkpoint: Path) -> tuple[int, Budget]:
     """Seed and budget of the interrupted fit; options that contradict it are refused, not ignored."""
     from staf.fitting import Budget, FileError, read_header
 
@@ -119,7 +155,7 @@ def _resumed(options: FitImage, checkpoint: Path) -> tuple[int, Budget]:
 
 
 def _fit(
-    options: FitImage, terminal: Terminal, signal: Any, plan: Plan, seed: int, device: str, checkpoint: Path
+    options: FitSignal, terminal: Terminal, signal: Any, plan: Plan, seed: int, device: str, checkpoint: Path
 ) -> Fit:
     from staf.api import fit
     from staf.fitting import Interrupted
@@ -158,7 +194,7 @@ def _write(fit: Fit, folder: Path, *, overwrite: bool) -> dict[str, str]:
     return {name: str(path) for name in names if (path := getattr(paths, name)) is not None}
 
 
-def _tell(options: FitImage, terminal: Terminal, fit: Fit, folder: Path, files: dict[str, str]) -> None:
+def _tell(options: FitSignal, terminal: Terminal, fit: Fit, folder: Path, files: dict[str, str]) -> None:
     parameters = sum(p.numel() for p in fit.module.parameters())
     for note in fit.notes:
         terminal.note(f"note: {note}")

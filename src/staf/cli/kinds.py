@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 
 def kind_of(words: Sequence[str], default: str = "image") -> str:
@@ -22,4 +23,22 @@ def kind_of(words: Sequence[str], default: str = "image") -> str:
             except OSError:
                 return default
             return default if format is None else format.kind
+    return default
+
+
+def kind_of_field(words: Sequence[str], default: str = "image") -> str:
+    """The kind of signal behind the first fitted field among the arguments; `default` if there is none.
+
+    >>> kind_of_field(["--help"])
+    'image'
+    """
+    for word in words:
+        if not word.startswith("-") and Path(word).is_file():
+            from staf.fitting import FileError, read_header
+
+            try:
+                signal: Any = read_header(word).metadata.get("signal")
+            except (FileError, OSError):
+                return default
+            return str(signal.get("kind", default)) if isinstance(signal, dict) else default
     return default

@@ -34,9 +34,13 @@ class Verb:
 
 
 VERBS: dict[str, Verb] = {
-    "fit": Verb("staf.cli.fit", "fit a field to an image; writes a folder with the model and a report"),
-    "render": Verb("staf.cli.render", "draw a fitted field at any scale, size or crop"),
+    "fit": Verb("staf.cli.fit", "fit a field to an image, a recording or a mesh; writes a folder with a report"),
+    "render": Verb(
+        "staf.cli.render", "draw a fitted field at any scale, size or crop; audio at any rate, a mesh at any resolution"
+    ),
     "compare": Verb("staf.cli.compare", "fit several networks with the same budget; a table and a figure"),
     "inspect": Verb("staf.cli.inspect", "what a fitted field has learnt: parameters, activations, spectra"),
     "theory": Verb("staf.cli.theory", "the paper's results, computed and drawn by name"),
+    "fit-many": Verb("staf.cli.fit_many", "fit a network to each image of a folder, many at once"),
+    "bench": Verb("staf.cli.bench", "how fast this machine trains and evaluates, beside the released formulas"),
 }

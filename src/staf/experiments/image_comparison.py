@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from staf._files import atomic_write
+from staf.experiments.curves import curves_figure
 from staf.experiments.experiment import Context, Data, Outcome, outcome_of
 from staf.experiments.images import image_data, named_paths, open_image
 from staf.experiments.result import Result
@@ -118,34 +117,9 @@ def table(results: Sequence[Result]) -> Table:
                 str(len(group)),
             ]
         )
-    return Table("Same budget each, final weights, mean over images and seeds", columns, rows)
-
-
-def curves_figure(results: Sequence[Result]) -> Any:
-    """PSNR while training against steps and against seconds: a line per network, thin ones for its single runs."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4), layout="constrained")
-    by_step, by_time = figure.subplots(1, 2, sharey=True)
-    models = list(dict.fromkeys(result.configuration["model"] for result in results))
-    for number_of_model, model in enumerate(models):
-        colour = f"C{number_of_model}"
-        runs = [result for result in results if result.configuration["model"] == model]
-        for axes, against in ((by_step, "step"), (by_time, "seconds")):
-            lines = [(run.history[against], training_psnr(run.history["loss"])) for run in runs]
-            for x, y in lines:
-                axes.plot(x, y, color=colour, alpha=0.35 if len(runs) > 1 else 1.0, linewidth=1)
-            if len(runs) > 1:
-                grid = np.linspace(0, min(x[-1] for x, _ in lines), 200)
-                middle = np.mean([np.interp(grid, x, y) for x, y in lines], axis=0)
-                axes.plot(grid, middle, color=colour, linewidth=2)
-            axes.plot([], [], color=colour, label=model)
-    by_step.set(xlabel="step", ylabel="PSNR while training (dB)")
-    by_time.set(xlabel="seconds")
-    by_step.legend()
-    for axes in (by_step, by_time):
-        axes.grid(alpha=0.3)
-    return figure
+    several = several or any(len(group) > 1 for group in groups.values())
+    title = "Same budget each, final weights" + (", mean over images and seeds" if several else "")
+    return Table(title, columns, rows)
 
 
 def comparison_figure(results: Sequence[Result]) -> Any:
@@ -170,21 +144,16 @@ def comparison_figure(results: Sequence[Result]) -> Any:
     return comparison(arrays[0]["target"], contenders, value_range=(float(low), float(high)))
 
 
-def training_psnr(loss: Sequence[float]) -> list[float]:
-    """-10 log10 of each loss, the losses being of values in [0, 1].
-
-    >>> training_psnr([0.01])
-    [20.0]
-    """
-    return [-10 * math.log10(max(value, 1e-20)) if math.isfinite(value) else math.nan for value in loss]
-
-
 def draw(results: Sequence[Result], folder: Path) -> list[Path]:
     """The table as Markdown and the curves as PNG, from the results alone."""
     if not results:
         raise ValueError("there are no finished results to draw")
     atomic_write(folder / f"{NAME}.md", table(results).to_markdown())
-    picture = draw_file(folder / f"{NAME}.png", lambda path: curves_figure(results).savefig(path, dpi=150))
+    best_first = [row[0] for row in table(results).rows]
+    histories = {
+        model: [result.history for result in results if result.configuration["model"] == model] for model in best_first
+    }
+    picture = draw_file(folder / f"{NAME}.png", lambda path: curves_figure(histories).savefig(path, dpi=150))
     return [folder / f"{NAME}.md", picture]
 
 

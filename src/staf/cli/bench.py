@@ -1,0 +1,78 @@
+"""`staf bench`: how fast training and inference are on this machine, beside the released formulas."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from tyro.conf import arg
+
+from staf.cli.errors import UserError
+from staf.cli.options import Device, Flag, OutFolder, device_name
+from staf.cli.outputs import MEBIBYTE, prepare_folder
+from staf.cli.terminal import Terminal
+
+RESULT, TABLE, FIGURE = "bench.json", "bench.md", "bench.png"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """Time STAF and SIREN on this machine: as released, and by this library, in one run of about a minute.
+
+    Every operation is first compared with its formula in float64; if one is wrong, nothing is timed and the exit code
+    is 1. The folder (runs/bench unless --out names another) gets bench.json, bench.md and bench.png.
+    """
+
+    device: Device = None
+    """cpu, cuda or cuda:N; by default a GPU if there is one."""
+    only: Annotated[str, arg(metavar="PATTERN")] = "*"
+    """Which cases, by their label: 'train*', '*siren*'."""
+    out: OutFolder = None
+    """Folder for what is made."""
+    overwrite: Flag = False
+    """Replace what an earlier run has left in the folder."""
+    json: Flag = False
+    """Print one JSON document on stdout, and nothing else there."""
+
+
+def options_for(words: Sequence[str]) -> type[Any]:
+    return Bench
+
+
+def run(options: Bench, terminal: Terminal) -> int:
+    """Gate, time, write, draw."""
+    device = device_name(options.device)
+    folder = options.out or Path("runs") / "bench"
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is a file: name a folder with --out")
+    if (folder / RESULT).exists() and not options.overwrite:
+        raise UserError(f"{folder} already holds a run: pass --overwrite to replace it, or another folder with --out")
+    from staf._files import atomic_write
+    from staf.benchmarking import SUITES, GateError, draw, run_suite, summary_table, to_markdown
+    from staf.benchmarking.runner import failures, matching
+
+    if not matching(SUITES["short"](device), options.only):
+        labels = "; ".join(case.label for case in SUITES["short"](device))
+        raise UserError(f"--only {options.only!r} matches no case; the cases are {labels}")
+    prepare_folder(folder, MEBIBYTE)
+    try:
+        document = run_suite(
+            "short", device=device, seed=secrets.randbits(31), only=options.only, say=terminal.note, compiled=False
+        )
+    except GateError as error:
+        terminal.note(f"staf: {error}")
+        return 1
+    atomic_write(folder / RESULT, json.dumps(document, indent=1))
+    atomic_write(folder / TABLE, to_markdown(document))
+    figure = draw(document, folder / FIGURE)
+    table = summary_table(document)
+    terminal.table(table.title, table.columns, table.rows)
+    terminal.say(f"figure: {figure}")
+    for failure in failures(document):
+        terminal.note(failure)
+    terminal.finish({"verb": "bench", "out": str(folder), "figure": str(figure), **document})
+    return 1 if failures(document) else 0
