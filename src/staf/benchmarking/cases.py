@@ -66,7 +66,7 @@ class Case:
     @property
     def label(self) -> str:
         """The case in words; unique in a suite."""
-        amount = f"{self.points:,} points"
+        amount = "1 point" if self.points == 1 else f"{self.points:,} points"
         if self.kind == "many":
             amount = f"{self.images} images of {amount}, {self.steps} steps"
         return f"{self.kind} {self.network}, {amount}"
@@ -128,7 +128,7 @@ def _short_cpu() -> list[Case]:
     return [
         Case("train", "siren", SMALL),
         Case("train", "staf", SMALL, terms=5),
-        Case("train", "staf", SMALL, terms=50, chunk=2**10),
+        Case("train", "staf", 2**10, terms=50),
         Case("inference", "staf", SMALL, terms=5),
         Case("latency", "staf", 1, terms=5),
     ]

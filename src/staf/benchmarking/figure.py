@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from .report import three_figures
+
 COLOURS = {"released": "#9aa0a6", "released, torch.compile": "#c6a15b"}
 OURS = ("#1f6feb", "#2da44e", "#8250df", "#bf3989")
 
@@ -39,7 +41,7 @@ def draw(document: dict[str, Any], path: Path) -> Path:
         seen = axes.get_legend_handles_labels()[1]
         axes.barh(at, record["ms"], 0.9, color=colours[version], label=None if version in seen else version)
         ratio = "" if version == "released" else f"  ({record['ratio']:.1f}x)" if record["ratio"] else ""
-        axes.text(record["ms"] * 1.05, at, f"{record['ms']:.3g} ms{ratio}", va="center", fontsize=8)
+        axes.text(record["ms"] * 1.05, at, f"{three_figures(record['ms'])} ms{ratio}", va="center", fontsize=8)
     axes.set_xscale("log")
     times = [record["ms"] for record in records]
     axes.set_xlim(min(times) / 2, max(times) * 6)

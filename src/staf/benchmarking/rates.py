@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -64,9 +65,11 @@ def _tf32_allowed() -> Iterator[None]:
 
 
 def _sine_rate(device: str) -> float | None:
-    """Hardware sines per second, or None where there is no triton to ask for them."""
+    """Hardware sines per second, or None where triton is missing or does not know the instruction."""
     try:
         from .sine_rate import hardware_sine_rate
-    except ImportError:
+
+        return hardware_sine_rate(device)
+    except Exception as error:
+        warnings.warn(f"sines per second were not measured: {error}", stacklevel=2)
         return None
-    return hardware_sine_rate(device)

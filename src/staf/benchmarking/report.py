@@ -18,12 +18,12 @@ def full_table(document: dict[str, Any]) -> Table:
             (
                 record["case"],
                 record["version"] + ("" if not record["notes"] else f" ({'; '.join(record['notes'])})"),
-                _figure(record["ms"]),
+                three_figures(record["ms"]),
                 _spread(record["ms_rounds"]),
                 "-" if record["ratio"] is None else f"{record['ratio']:.2f}x",
-                _figure(record["peak_gib"]),
-                _figure(record.get("tflop_s")),
-                _figure(record.get("gb_s")),
+                three_figures(record["peak_gib"]),
+                three_figures(record.get("tflop_s")),
+                three_figures(record.get("gb_s")),
                 "-" if record.get("floor_fraction") is None else f"{100 * record['floor_fraction']:.0f}%",
             )
         )
@@ -36,7 +36,7 @@ def summary_table(document: dict[str, Any]) -> Table:
         (
             record["case"],
             record["version"],
-            _figure(record["ms"]),
+            three_figures(record["ms"]),
             "-" if record["ratio"] is None else f"{record['ratio']:.2f}x",
         )
         for record in document["records"]
@@ -54,7 +54,7 @@ def targets_table(document: dict[str, Any]) -> Table | None:
         if found is not None:
             bound = "at most" if target.most else "at least"
             mark = f"{bound} {target.mark:g} {target.unit}"
-            value = f"{_figure(found.value)} {target.unit}"
+            value = f"{three_figures(found.value)} {target.unit}"
             rows.append((target.what, mark, value, found.version, "yes" if found.reached else "no"))
     return Table("Marks", ("what", "mark", "measured", "by", "reached"), rows) if rows else None
 
@@ -83,11 +83,15 @@ def to_markdown(document: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n" + "\n".join(tables)
 
 
-def _figure(value: float | None) -> str:
-    """Three figures."""
+def three_figures(value: float | None) -> str:
+    """A number for a table.
+
+    >>> three_figures(16601.2), three_figures(0.4553), three_figures(None)
+    ('16,601', '0.455', '-')
+    """
     if value is None:
         return "-"
-    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def _spread(rounds: list[float]) -> str:

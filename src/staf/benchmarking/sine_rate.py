@@ -16,7 +16,7 @@ def _sines(x_pointer, out_pointer, count: tl.constexpr, block: tl.constexpr):
     offsets = tl.program_id(0) * block + tl.arange(0, block)
     x = tl.load(x_pointer + offsets)
     total = tl.zeros([block], dtype=tl.float32)
-    for _ in range(count):
+    for _step in range(count):
         x += 0.125
         total += tl.inline_asm_elementwise(
             "sin.approx.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
