@@ -21,7 +21,7 @@ def finer(x: Float[Tensor, "*points"], omega0: float) -> Float[Tensor, "*points"
     and returned in float32.
 
     >>> import torch
-    >>> finer(torch.tensor([0.0, 1.0]), torch.pi / 4)
+    >>> finer(torch.tensor([0.0, 1.0]), torch.pi / 4).round(decimals=5)
     tensor([0., 1.])
     """
     return _FINER(x, omega0)
