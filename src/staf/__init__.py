@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 _HOMES = {
     **dict.fromkeys(("Fit", "FittedField", "fit", "load"), "staf.api"),
     **dict.fromkeys(("ManyFits", "fit_many"), "staf.many"),
+    **dict.fromkeys(("WindowedField", "WindowedFit", "fit_windows", "load_windows"), "staf.windows"),
     **dict.fromkeys(("Audio", "Image", "Shape", "SignalError", "open"), "staf.signals"),
     **dict.fromkeys(
         ("Budget", "FileError", "Interrupted", "Muon", "Plan", "Recipe", "plan", "plans", "recipes"), "staf.fitting"
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from .ops import backend
     from .signals import Audio, Image, Shape, SignalError, open
     from .tasks import Reconstruction
+    from .windows import WindowedField, WindowedFit, fit_windows, load_windows
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,166 @@
+"""`fit_windows`: a long recording as many small fields, trained together and joined without clicks."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ._files import atomic_write
+from .api import FittedField, as_signal, load
+from .fitting import FileError, Plan
+from .fitting.history import decibels
+from .many import fit_many
+from .metrics import log_spectral_distance
+from .signals import Audio, SignalError
+from .signals.audio_windows import Span, joined, spans
+
+INDEX = "windows.json"
+
+
+class WindowedField:
+    """Fields of overlapping windows of one recording; `signal` is the whole recording, without its samples.
+
+    >>> import staf
+    >>> import numpy as np
+    >>> audio = Audio(np.sin(np.arange(300) * 0.1), rate=100)
+    >>> field = staf.fit_windows(audio, seconds=1.0, overlap=0.1, steps=1, progress=False).field
+    >>> field, field.render(rate=50)
+    (WindowedField(4 windows of 'audio'), Audio('audio', 150 samples at 50 Hz, mono))
+    """
+
+    def __init__(self, fields: Sequence[FittedField], windows: Sequence[Span], signal: Audio) -> None:
+        if len(fields) != len(windows) or not fields:
+            raise ValueError(f"fields and windows must be equally many, got {len(fields)} and {len(windows)}")
+        self.fields, self.windows, self.signal = list(fields), list(windows), signal
+
+    def __repr__(self) -> str:
+        return f"WindowedField({len(self.fields)} windows of {self.signal.name!r})"
+
+    def render(self, *, rate: int | None = None) -> Audio:
+        """The whole recording at any rate, cross-faded where windows overlap."""
+        rate = self.signal.rate if rate is None else rate
+        if rate < 1:
+            raise SignalError(f"rate must be at least 1 sample per second, got {rate}")
+        predicts = [field.predict for field in self.fields]
+        values = joined(self.windows, predicts, self.signal.out_features, rate / self.signal.rate)
+        return self.signal.with_samples(values, rate)
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write one file for each window, and then windows.json, which `load_windows` reads."""
+        folder = Path(folder)
+        for number, field in enumerate(self.fields):
+            field.save(_file(folder, number))
+        return _write_index(folder, self.windows, self.signal)
+
+
+class WindowedFit:
+    """The outcome of `fit_windows`: the field, its measures over the whole recording, and those of each window."""
+
+    def __init__(self, field: WindowedField, signal: Audio, window_metrics: list[dict[str, float]], notes: list[str]):
+        self.field, self.signal, self.window_metrics = field, signal, window_metrics
+        self.notes = [*signal.notes, *notes]
+        self.reconstruction = field.render()
+        fitted, target = (torch.from_numpy(audio.array / audio.peak) for audio in (self.reconstruction, signal))
+        self.metrics = {
+            "psnr": decibels(float((fitted.double() - target).square().mean())),
+            "log_spectral_distance": float(log_spectral_distance(fitted, target)),
+        }
+
+    def __repr__(self) -> str:
+        return f"WindowedFit({self.field!r}, psnr {self.metrics['psnr']:.4g})"
+
+    def render(self, *, rate: int | None = None) -> Audio:
+        """The whole recording at any rate."""
+        return self.field.render(rate=rate)
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """As `WindowedField.save`."""
+        return self.field.save(folder)
+
+
+def fit_windows(
+    source: Any,
+    *,
+    seconds: float = 1.0,
+    overlap: float = 0.01,
+    plan: Plan | None = None,
+    steps: int | None = None,
+    seed: int = 0,
+    device: torch.device | str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    at_once: int | None = None,
+    progress: bool | None = None,
+) -> WindowedFit:
+    """Fit a recording of any length with one small network for each window of about `seconds`.
+
+    Neighbours share `overlap` seconds, over which they are cross-faded. Every window is scaled by the peak of the
+    whole. `plan` builds and trains the network of a window; by default `plans.audio_window`. The other arguments are
+    those of `fit_many`; with `out` each window is on disk as soon as it is done, and `resume` goes on from there.
+
+    >>> import numpy as np
+    >>> audio = Audio(np.sin(np.arange(300) * 0.1), rate=100)
+    >>> fit_windows(audio, seconds=1.0, overlap=0.1, steps=1, progress=False).field.windows
+    [(0, 83), (72, 155), (145, 228), (217, 300)]
+    """
+    from .fitting.audio_plans import audio_window
+
+    audio = as_signal(source)
+    if not isinstance(audio, Audio):
+        raise SignalError(f"only audio is fitted in windows, got a signal of kind {audio.kind!r}")
+    windows = spans(audio.samples, round(seconds * audio.rate), round(overlap * audio.rate))
+    parts = [audio.window(start, stop) for start, stop in windows]
+    for number, part in enumerate(parts):
+        part.name = f"{number:05d}"
+    plan = plan or audio_window(parts[0])
+    if plan.recipe.convention != "centres":
+        raise ValueError(f"windows need the convention 'centres' to be joined, got {plan.recipe.convention!r}")
+    many = fit_many(
+        parts,
+        plan=plan,
+        steps=steps,
+        seed=seed,
+        device=device,
+        out=out,
+        resume=resume,
+        overwrite=overwrite,
+        at_once=at_once,
+        progress=progress,
+    )
+    names = [part.name for part in parts]
+    fields = [many.fits[name].field if out is None else load(many.files[name]) for name in names]
+    field = WindowedField(fields, windows, Audio.from_metadata(audio.metadata()))
+    if out is not None:
+        _write_index(Path(out), windows, audio)
+    notes = [f"window {name}: {sentence}" for name, sentence in many.failures.items()]
+    return WindowedFit(field, audio, [many.metrics[name] for name in names], notes)
+
+
+def load_windows(folder: str | os.PathLike[str]) -> WindowedField:
+    """Open what `fit_windows(out=...)` or `save` has written."""
+    path = Path(folder) / INDEX
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        windows = [(int(start), int(stop)) for start, stop in document["windows"]]
+        signal = Audio.from_metadata(document["signal"])
+    except OSError as error:
+        raise FileError(f"cannot open {path}: {error.strerror or error}") from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileError(f"{path} does not describe the windows of a recording: {error}") from None
+    return WindowedField([load(_file(Path(folder), number)) for number in range(len(windows))], windows, signal)
+
+
+def _file(folder: Path, number: int) -> Path:
+    return folder / "fields" / f"{number:05d}.safetensors"
+
+
+def _write_index(folder: Path, windows: Sequence[Span], signal: Audio) -> Path:
+    document = {"format": 1, "windows": [list(span) for span in windows], "signal": signal.metadata()}
+    atomic_write(folder / INDEX, json.dumps(document, indent=1, ensure_ascii=False))
+    return folder
