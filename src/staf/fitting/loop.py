@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import signal
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from .._files import WriteError
 from ..ops.linear import product_precision
 from . import interrupt
 from .batches import Batches
@@ -242,10 +244,19 @@ def run(
                     stopped = f"reached {measured:.2f} dB"
             if interruption:
                 path = Path(checkpoint) if checkpoint else Path(f"staf-interrupted-{mark[:8]}.safetensors")
-                save(path)
+                try:
+                    save(path)
+                except WriteError as error:
+                    bar.say(str(error.strerror))
+                    path = Path(tempfile.mkdtemp(prefix="staf-")) / path.name
+                    save(path)
                 raise _interrupted(interruption, path, step, total)
             if checkpoint is not None and time.monotonic() - last_saved > CHECKPOINT_SECONDS:
-                save(Path(checkpoint))
+                try:
+                    save(Path(checkpoint))
+                except WriteError as error:
+                    # A disk that has filled up must not cost the fit; it may have room again by the end.
+                    bar.say(f"no checkpoint: {error.strerror}")
                 last_saved = time.monotonic()
 
     seconds = elapsed()
