@@ -97,13 +97,9 @@ def lazy_convergence(data: dict[str, Any]) -> Figure:
     for i, mode in enumerate(run["modes"]):
         right.plot(run["mode_observed"][i], color=COLOURS[i % 7], ls=DASHES[i % 7], label=f"eigenvector {mode + 1}")
         right.plot(run["mode_predicted"][i], color=COLOURS[i % 7], lw=0, marker=".", ms=4, markevery=8)
-    right.set(yscale="log", ylim=(1e-4, 1.5))
-    _label(
-        right,
-        "step",
-        "|residual| / at the start",
-        f"Along eigenvectors (lines observed, dots predicted; × {data['sizes'][-1]:g})",
-    )
+    right.set(yscale="log", ylim=(2e-3, 1.5))
+    title = f"Along eigenvectors, residual × {data['sizes'][-1]:g} (lines observed, dots predicted)"
+    _label(right, "step", "|residual| / at the start", title)
     right.legend(frameon=False, fontsize=8)
     return figure
 
