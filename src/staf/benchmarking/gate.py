@@ -172,9 +172,16 @@ def _orders(function: Operation, inputs: list[Tensor], weights: list[Tensor]) ->
     """[value], its gradients in every input, and the gradients of <v, d value / dx>, on the CPU in float64."""
     leaves = [tensor.detach().requires_grad_() for tensor in inputs]
     value = function(*leaves)
-    first = torch.autograd.grad(value, leaves, weights[0], create_graph=True)
-    second = torch.autograd.grad(first[0], leaves, weights[1])
+    first = _gradients(value, leaves, weights[0], create_graph=True)
+    second = _gradients(first[0], leaves, weights[1], create_graph=False)
     return [[tensor.detach().double().cpu() for tensor in part] for part in ([value], first, second)]
+
+
+def _gradients(output: Tensor, leaves: list[Tensor], weight: Tensor, *, create_graph: bool) -> tuple[Tensor, ...]:
+    """d <weight, output> / d leaf; one that an operation has lost is zero, which is as wrong as it looks."""
+    if not output.requires_grad:
+        return tuple(torch.zeros_like(leaf) for leaf in leaves)
+    return torch.autograd.grad(output, leaves, weight, create_graph=create_graph, materialize_grads=True)
 
 
 def _relative(found: Tensor, exact: Tensor) -> float:

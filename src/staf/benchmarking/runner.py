@@ -163,8 +163,8 @@ def failures(document: Document) -> list[str]:
 def _clean(device: str) -> None:
     if "torch._dynamo" in sys.modules:
         torch._dynamo.reset()
-    gc.collect()
     if device.startswith("cuda"):
+        gc.collect()
         torch.cuda.empty_cache()
 
 

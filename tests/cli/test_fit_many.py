@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+import signal
+import time
+
+import numpy as np
+import pytest
+
+import staf as library
+from staf.signals import Image
+
+
+@pytest.fixture
+def folder(here):
+    """Two pictures out of order, a text file, a hidden file and a folder."""
+    pictures = here / "pictures"
+    pictures.mkdir()
+    for name in ("b", "a"):
+        Image(np.random.default_rng(ord(name)).integers(0, 256, (6, 5, 3), np.uint8)).save(pictures / f"{name}.png")
+    (pictures / "notes.txt").write_text("not a picture")
+    (pictures / ".hidden").write_text("")
+    (pictures / "more").mkdir()
+    return pictures
+
+
+def test_every_picture_gets_a_network_and_the_rest_is_reported(staf, folder, here):
+    ran = staf("fit-many", folder, "--steps", "2", "--out", "nets", "--json", "--no-progress")
+    assert ran.code == 1
+    assert list(ran.json["fits"]) == ["a", "b"]
+    assert list(ran.json["failed"]) == ["notes"]
+    assert "notes failed: " in ran.err
+    index = json.loads((here / "nets" / "index.json").read_text())
+    assert list(index["fields"]) == ["a", "b"]
+    field = library.load(here / "nets" / index["fields"]["a"]["file"])
+    assert field.render().array.shape == (6, 5, 3)
+    assert field.metadata["steps"] == 2
+
+
+def test_resume_and_overwrite(staf, folder, here):
+    (folder / "notes.txt").unlink()
+    assert staf("fit-many", folder, "--steps", "1", "--no-progress").code == 0
+    made = here / "runs" / "pictures-many" / "fields" / "a.safetensors"
+    first = made.stat().st_mtime_ns
+    assert "already holds fits" in staf("fit-many", folder, "--steps", "1").refused()
+    ran = staf("fit-many", folder, "--steps", "1", "--resume", "--no-progress")
+    assert ran.code == 0
+    assert "2 fits in" in ran.out
+    assert made.stat().st_mtime_ns == first
+    assert staf("fit-many", folder, "--steps", "1", "--overwrite", "--no-progress").code == 0
+    assert made.stat().st_mtime_ns != first
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["missing"], "missing is not a folder"),
+        (["pictures/more"], "holds no files"),
+        (["pictures", "--steps", "0"], "--steps must be at least 1, got 0"),
+        (["pictures", "--at-once", "0"], "--at-once must be at least 1, got 0"),
+        (["pictures", "--resume", "--overwrite"], "give one of them"),
+        (["pictures", "--out", "pictures/a.png"], "is a file"),
+    ],
+)
+def test_mistakes(staf, folder, words, message):
+    assert message in staf("fit-many", *words).refused()
+
+
+def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(start, staf, folder, here):
+    (folder / "notes.txt").unlink()
+    words = ["fit-many", str(folder), "--steps", "100", "--at-once", "1", "--out", "nets"]
+    process = start(words)
+    deadline = time.monotonic() + 60
+    while not (here / "nets" / "index.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "--resume" in err
+    ran = staf(*words, "--resume", "--steps", "1", "--json", "--no-progress")
+    assert set(ran.json["fits"]) == {"a", "b"}
+    steps = {name: library.load(entry["file"]).metadata["steps"] for name, entry in ran.json["fits"].items()}
+    assert sorted(steps.values()) == [1, 100]
