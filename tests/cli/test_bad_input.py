@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import struct
 import subprocess
 import zlib
@@ -69,6 +71,11 @@ def test_bad_images_are_refused(staf, bad, verb, name, message):
     assert not (bad / "runs").exists()
 
 
+def test_the_limit_on_pixels_can_be_moved(staf, picture):
+    assert "16x16 pixels" in staf("fit", picture, "--steps", 1, "--max-pixels", 255).refused()
+    assert staf("fit", picture, "--steps", 1, "--max-pixels", 256).code == 0
+
+
 def test_other_signals_are_named(staf, bad):
     assert "sound.png" in staf("fit", "sound.png", "--steps", 1).refused()
 
@@ -132,6 +139,28 @@ def test_a_disk_that_fills_during_training_does_not_cost_the_model(staf, picture
     rescued = line.rpartition("the fitted model is in ")[2]
     assert load(rescued).metadata["steps"] == 2
     assert not list(tiny_disk.rglob("*.safetensors"))
+
+
+def test_a_disk_that_fills_does_not_end_a_fit_or_cost_its_checkpoint(staf, picture, tiny_disk, monkeypatch, here):
+    """The minute's checkpoint fails and the fit goes on; Ctrl-C then leaves its checkpoint where there is room."""
+    struck = []
+
+    def strike(self, *arguments):
+        struck.append(arguments)
+        if len(struck) == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("staf.cli.fit.prepare_folder", lambda folder, needed: None)
+        patch.setattr("staf.fitting.loop.CHECKPOINT_SECONDS", 0.0)
+        patch.setattr("staf.fitting.progress.Progress.update", strike)
+        ran = staf("fit", picture, "--steps", 5, "--out", tiny_disk / "run")
+    assert ran.code == 130
+    assert ran.err.count("no checkpoint: cannot write") == 2
+    moved = ran.err.partition("the fit so far is in ")[2].partition(" (move it to ")[0]
+    (here / "room").mkdir()
+    shutil.move(moved, here / "room" / "checkpoint.safetensors")
+    assert staf("fit", picture, "--steps", 5, "--out", "room", "--resume", "--json").json["steps"] == 5
 
 
 def test_a_full_disk_leaves_no_half_picture(staf, picture, tiny_disk, here):

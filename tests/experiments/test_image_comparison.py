@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from staf.experiments import load_results, run_experiment
+from staf.experiments import Result, load_results, run_experiment
 from staf.experiments.__main__ import main
 from staf.experiments.image_comparison import ImageComparison, comparison_figure, configurations, table
 from staf.signals import Image
@@ -52,6 +52,15 @@ def test_the_table_is_sorted_by_decibels(results):
     assert means == sorted(means, reverse=True)
     for row in drawn.rows:
         assert float(row[1]) == pytest.approx((float(row[2]) + float(row[3])) / 2, abs=0.01)
+
+
+def test_networks_without_a_number_come_last(results):
+    spoilt = [
+        Result(r.path, {**r.document, "metrics": {"psnr": "nan"}}) if r.configuration["model"] == "siren" else r
+        for r in results
+    ]
+    assert [row[0] for row in table(spoilt).rows] == ["gauss", "siren"]
+    assert table(spoilt).rows[1][1] == "-"
 
 
 def test_moving_the_images_changes_no_key(results, images, tmp_path):

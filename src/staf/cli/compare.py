@@ -113,10 +113,12 @@ def _tell(options: Compare, terminal: Terminal, folder: Path, sweep: Sweep) -> N
     from staf._files import atomic_write
     from staf.experiments.image_comparison import table
 
-    best_first = sorted(sweep.results, key=lambda result: -result.metrics["psnr"])
+    best_first: list[Result] = []
     figure = None
-    if best_first:
-        drawn = table(best_first)
+    if sweep.results:
+        drawn = table(sweep.results)
+        ranks = [row[0] for row in drawn.rows]
+        best_first = sorted(sweep.results, key=lambda result: ranks.index(result.configuration["model"]))
         terminal.table(drawn.title, drawn.columns, drawn.rows)
         atomic_write(folder / TABLE, drawn.to_markdown())
         figure = _draw(best_first, folder / FIGURE)

@@ -16,8 +16,9 @@ from ..signals import SAMPLES, Image, SignalError, sample_photo
 from ..signals import open as open_signal
 
 SIDE = 256
-SECONDS = 60.0
+SECONDS = 75.0
 MOST_STEPS = 1000
+ENOUGH_DB = 40.0
 PHOTO = "astronaut"
 
 
@@ -41,12 +42,12 @@ def square(photo: Image, side: int = SIDE) -> Image:
 def demonstrate(
     photo: Image, out: Path, *, seconds: float = SECONDS, seed: int = 0, progress: bool | None = None
 ) -> Fit:
-    """Fit a photo by the default plan for `seconds` on the CPU and write its run folder."""
+    """Fit a photo by the default plan on the CPU, for `seconds` or until 40 dB, and write its run folder."""
     image = square(photo)
     out.mkdir(parents=True, exist_ok=True)
     image.source = str(out / "photo.png")
     Image(image.as_uint8(), profile=image.profile).save(image.source)
-    budget = plans.Budget(steps=MOST_STEPS, seconds=seconds)
+    budget = plans.Budget(steps=MOST_STEPS, seconds=seconds, target_db=ENOUGH_DB)
     result = fit(image, plan=plans.plan(image, budget), seed=seed, device="cpu", progress=progress)
     write_run(result, out, overwrite=True)
     return result
@@ -63,7 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
     started = time.monotonic()
     try:
         photo = sample_photo(options.photo) if options.photo in SAMPLES else open_signal(options.photo)
-        print(f"Fitting {square(photo)!r} on the CPU for {options.seconds:g} seconds.")
+        print(f"Fitting {square(photo)!r} on the CPU: to {ENOUGH_DB:g} dB, or {options.seconds:g} seconds.")
         result = demonstrate(photo, options.out, seconds=options.seconds, seed=options.seed)
     except (SignalError, RunError, ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

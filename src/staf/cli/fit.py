@@ -41,6 +41,9 @@ class FitImage(FitSignal):
     metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there, and --resume goes on from it.
     """
 
+    max_pixels: Count = None
+    """Refuse files that announce more pixels than this; raise it for pictures of hundreds of megapixels."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class FitAudio(FitSignal):
@@ -104,6 +107,8 @@ def run(options: FitSignal, terminal: Terminal) -> int:
 def _open(options: FitSignal) -> Any:
     from staf.signals import open as open_signal
 
+    if isinstance(options, FitImage) and options.max_pixels is not None:
+        return open_signal(options.file, max_pixels=options.max_pixels)
     signal = open_signal(options.file)
     if isinstance(options, FitShape) and options.resolution is not None:
         with edge():
@@ -171,11 +176,12 @@ def _fit(
             resume=checkpoint if options.resume else None,
         )
     except Interrupted as stop:
-        command = [word for word in terminal.command if word not in ("--resume", "--overwrite", "--no-overwrite")]
+        command = [word for word in terminal.command if word not in ("--resume", "--overwrite")]
         line = f"{command[0]} {shlex.join([*command[1:], '--resume'])}"
-        message = (
-            f"stopped after step {stop.step}; the fit so far is in {checkpoint}, and this goes on with it:\n{line}"
-        )
+        where = f"the fit so far is in {stop.checkpoint}"
+        if stop.checkpoint != checkpoint:
+            where += f" (move it to {checkpoint} once there is room)"
+        message = f"stopped after step {stop.step}; {where}, and this goes on with it:\n{line}"
         raise Stopped(message, stop.signal_number) from None
 
 

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 
 from staf.experiments import EXPERIMENTS, load_results, run_experiment
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit code 0 if every run has a result, 1 if some failed, 2 for a mistake in the arguments, 130 for Ctrl-C."""
+    """Exit code 0 if every run has a result, 1 if some failed, 2 for a mistake, 130 for Ctrl-C, 143 for SIGTERM."""
     arguments = parser().parse_args(argv)
     module = importlib.import_module(EXPERIMENTS[arguments.experiment])
     folder = arguments.folder or Path("results") / arguments.experiment
+    previous = signal.signal(signal.SIGTERM, _terminate)
     try:
         if arguments.draw_only:
             results, failures = load_results(folder, module.NAME), []
@@ -45,10 +48,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ValueError as error:
         print(f"staf.experiments: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         print(f"stopped; the same command goes on where it was (results in {folder})", file=sys.stderr)
-        return 130
+        return 128 + int(getattr(stop, "signal_number", signal.SIGINT))
+    finally:
+        signal.signal(signal.SIGTERM, previous)
     return 1 if failures else 0
+
+
+class _Terminated(KeyboardInterrupt):
+    signal_number = signal.SIGTERM
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    raise _Terminated
 
 
 def parser() -> argparse.ArgumentParser:

@@ -98,12 +98,14 @@ def table(results: Sequence[Result]) -> Table:
         return mean([result.metrics["psnr"] for result in group if result.data_name == image])
 
     def overall(group: Sequence[Result]) -> float:
-        return mean([decibels(group, image) for image in images if not math.isnan(decibels(group, image))])
+        return mean([decibels(group, image) for image in images if any(r.data_name == image for r in group)])
 
     several = len(images) > 1
     columns = ["model", "PSNR (dB)", *(images if several else []), "SSIM", "parameters", "steps", "seconds", "runs"]
     rows = []
-    for model, group in sorted(groups.items(), key=lambda item: -overall(item[1])):
+    # Networks whose values are not numbers come last.
+    ranked = sorted(groups.items(), key=lambda item: (math.isnan(overall(item[1])), -overall(item[1])))
+    for model, group in ranked:
         ssim = mean([result.metrics["ssim"] for result in group if "ssim" in result.metrics])
         rows.append(
             [
