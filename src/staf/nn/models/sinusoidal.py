@@ -53,8 +53,8 @@ def staf(
         omega0: highest starting frequency of the first layer.
         hidden_omega0: of the other layers; 30, or `omega0` where `sharing="network"`.
         law: `siren_start`, `theorem` or `released`, see `staf.nn.init`.
-        extra_amplitude, spread: of `siren_start` alone: the size of the extra terms, and whether their frequencies
-            are `even` up to omega0 or `random`.
+        extra_amplitude: of `siren_start` alone: the size of the extra terms.
+        spread: of `siren_start` alone: whether the extra frequencies are `even` up to omega0 or `random`.
         weights: `siren`, `torch` or `unit_gain`.
         sharing: one set of sinusoids per `layer`, per `neuron`, or one for the whole `network`.
         skip: z = rho(a) + a in hidden layers.

@@ -1,0 +1,111 @@
+"""The documentation builds without a warning and without a network, and what it shows is true."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from staf.signals import Image
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("mkdocs")
+    folder = tmp_path_factory.mktemp("site")
+    # A proxy that does not exist: a build that fetches anything fails.
+    nowhere = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, **nowhere, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_the_site_builds_without_a_warning(site: Path) -> None:
+    for page in ("index.html", "tutorial/index.html", "networks/index.html", "theory/index.html", "kernels/index.html"):
+        assert (site / page).exists(), page
+
+
+def test_the_reference_shows_docstrings_and_their_examples(site: Path) -> None:
+    page = (site / "api" / "surface" / "index.html").read_text("utf-8")
+    assert "whichever is reached first" in page
+    assert page.count("pycon") >= 1
+    assert "&gt;&gt;&gt; " not in re.sub(r"<pre>.*?</pre>", "", page, flags=re.S), "examples must be code"
+
+
+def test_the_tutorial_shows_stored_outputs(site: Path) -> None:
+    page = (site / "tutorial" / "index.html").read_text("utf-8")
+    assert page.count("data:image/png;base64,") >= 6
+    assert " dB" in page
+
+
+def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        for address in re.findall(
+            r'<(?:script|img|link rel="stylesheet")[^>]*?(?:src|href)="([^"]+)"', page.read_text("utf-8")
+        ):
+            assert not address.startswith(("http:", "https:", "//")), (page, address)
+
+
+def test_every_python_block_of_these_pages_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for page in ("how-to/reports.md", "how-to/your-own-network.md"):
+        scope: dict[str, object] = {}
+        for block in blocks((DOCS / page).read_text("utf-8")):
+            exec(compile(block, page, "exec"), scope)
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "index.md"], ids=["README", "index"])
+def test_the_ten_lines_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Image(np.random.default_rng(0).integers(0, 256, (24, 24, 3), np.uint8)).save("photo.png")
+    (block,) = blocks(page.read_text("utf-8"))
+    short = block.replace("seconds=60", "steps=2").replace("staf.fit(photo) ", "staf.fit(photo, steps=2)")
+    assert short != block
+    exec(compile(short, page.name, "exec"), {})
+    assert {"same.png", "larger.png", "photo.safetensors"} <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_the_notebook_is_stored_executed_and_still_runs() -> None:
+    notebook = json.loads((DOCS / "tutorial.ipynb").read_text("utf-8"))
+    stored = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in stored] == list(range(1, len(stored) + 1))
+    again = [cell for cell in _script("run_notebook").execute(notebook)["cells"] if cell["cell_type"] == "code"]
+    for before, after in zip(stored, again, strict=True):
+        kinds = [[sorted(output.get("data", {"text": 0})) for output in cell["outputs"]] for cell in (before, after)]
+        assert kinds[0] == kinds[1], "".join(before["source"])
+
+
+def test_pictures_are_small() -> None:
+    overview = DOCS / "img" / "overview.jpg"
+    assert 10_000 < overview.stat().st_size < 300_000
+
+
+def blocks(markdown: str) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", markdown, flags=re.S | re.M)
+
+
+def _script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
