@@ -142,7 +142,7 @@ def interrupt(process, number):
 
 def test_an_interrupted_fit_says_how_to_go_on_and_does(staf, picture, here, start):
     folder = here / "a folder"
-    words = ["fit", picture.name, "--steps", "60", "--out", folder.name]
+    words = ["fit", picture.name, "--steps", "40", "--out", folder.name]
     code, err = interrupt(start([*words, "--overwrite"]), signal.SIGINT)
     assert code == 130
     assert [path.name for path in folder.iterdir()] == [CHECKPOINT]
@@ -150,15 +150,15 @@ def test_an_interrupted_fit_says_how_to_go_on_and_does(staf, picture, here, star
     assert command == shlex.join(["python", "-m", "staf", *words, "--resume"])
 
     assert "--resume goes on with it" in staf(*words).refused()
-    assert "was started with 60: leave --steps out" in staf(*words, "--resume", "--steps", 61).refused()
+    assert "was started with 40: leave --steps out" in staf(*words, "--resume", "--steps", 41).refused()
     assert "was started with 0: leave --seed out" in staf(*words, "--resume", "--seed", 1).refused()
     assert "was started without it" in staf(*words, "--resume", "--seconds", 9).refused()
     assert "pass --model staf" in staf(*words, "--resume", "--model", "siren").refused()
     document = staf(*shlex.split(command)[3:], "--json").json
-    assert document["steps"] == 60
+    assert document["steps"] == 40
     assert not (folder / CHECKPOINT).exists()
     history = (folder / "history.csv").read_text().splitlines()
-    assert [line.split(",")[0] for line in history[1:]] == [str(step) for step in range(60)]
+    assert [line.split(",")[0] for line in history[1:]] == [str(step) for step in range(40)]
 
 
 def test_sigterm_leaves_a_checkpoint_too(staf, picture, here, start):

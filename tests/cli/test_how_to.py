@@ -8,9 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
+from staf.cli.verbs import VERBS
 from staf.signals import Image
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "command-line.md"
+
+
+def test_every_verb_has_a_row():
+    rows = re.findall(r"^\| `staf ([a-z-]+)", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert sorted(rows) == sorted(VERBS)
 
 
 def test_every_command_of_the_page_runs(staf, here):

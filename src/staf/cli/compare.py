@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,9 +102,7 @@ def _prepare(options: Compare, folder: Path, needed: int) -> None:
 
 
 def _stopped(stop: KeyboardInterrupt, terminal: Terminal) -> Stopped:
-    words = [word for word in terminal.command if word not in ("--resume", "--overwrite")]
-    line = f"{words[0]} {shlex.join([*words[1:], '--resume'])}"
-    message = f"stopped; what is finished is kept, and this goes on with the rest:\n{line}"
+    message = f"stopped; what is finished is kept, and this goes on with the rest:\n{terminal.resuming()}"
     return Stopped(message, getattr(stop, "signal_number", 2))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -176,12 +175,10 @@ def _fit(
             resume=checkpoint if options.resume else None,
         )
     except Interrupted as stop:
-        command = [word for word in terminal.command if word not in ("--resume", "--overwrite")]
-        line = f"{command[0]} {shlex.join([*command[1:], '--resume'])}"
         where = f"the fit so far is in {stop.checkpoint}"
         if stop.checkpoint != checkpoint:
             where += f" (move it to {checkpoint} once there is room)"
-        message = f"stopped after step {stop.step}; {where}, and this goes on with it:\n{line}"
+        message = f"stopped after step {stop.step}; {where}, and this goes on with it:\n{terminal.resuming()}"
         raise Stopped(message, stop.signal_number) from None
 
 

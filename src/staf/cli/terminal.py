@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +15,11 @@ class Terminal:
     def __init__(self, command: Sequence[str], *, as_json: bool = False) -> None:
         self.command = list(command)
         self.as_json = as_json
+
+    def resuming(self) -> str:
+        """The command that goes on with what this one began, ready to be pasted into a shell."""
+        words = [word for word in self.command[1:] if word not in ("--resume", "--overwrite")]
+        return f"{self.command[0]} {shlex.join([*words, '--resume'])}"
 
     def say(self, text: str = "") -> None:
         """A line of the result, for people."""
