@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial import KDTree
 from skimage.measure import marching_cubes
 
-from staf.signals.marching import march
+from staf.signals.marching import _padded, march
 from staf.signals.mesh import closure
 from tests.signals.solids import volume_of
 
@@ -26,9 +26,7 @@ def test_slabs_join_to_the_surface_of_the_whole(slab, kind):
     volume = np.where(np.abs(volume - 0.5) < 1e-3, np.float32(0.498), volume)
     mesh = march(volume, slab_samples=slab)
     assert closure(mesh.faces).rule == "winding"
-    mirrored = 0.5 - np.abs(np.pad(volume, 1, mode="edge") - 0.5)
-    mirrored[1:-1, 1:-1, 1:-1] = volume
-    vertices, faces, _, _ = marching_cubes(mirrored.astype(np.float32), 0.5)
+    vertices, faces, _, _ = marching_cubes(np.stack(list(_padded(volume, 0.5))), 0.5)
     assert (len(mesh.vertices), len(mesh.faces)) == (len(vertices), len(faces))
     for first, second in ((mesh.vertices, vertices - 1), (vertices - 1, mesh.vertices)):
         assert KDTree(first).query(second)[0].max() < 1e-3
@@ -45,6 +43,17 @@ def test_a_shape_at_the_edge_is_closed_at_the_edge_of_the_box():
     mesh = march(np.full((3, 4, 5), 0.9, np.float32))
     assert closure(mesh.faces).rule == "winding"
     assert (mesh.vertices.min(0).tolist(), mesh.vertices.max(0).tolist()) == ([-0.5] * 3, [2.5, 3.5, 4.5])
+
+
+def test_values_that_fall_towards_the_edge_close_before_it():
+    """A slanted field, whose surface lies a quarter of a sample beyond the last plane."""
+    heights = np.array([1.0, 1.0, 0.9, 0.6], np.float32)
+    for axis in range(3):
+        volume = np.moveaxis(np.broadcast_to(heights[:, None, None], (4, 5, 6)), 0, axis)
+        mesh = march(volume)
+        assert mesh.vertices[:, axis].max() == pytest.approx(3 + 1 / 3, abs=0.01)
+        assert mesh.vertices[:, axis].min() == -0.5
+        assert closure(mesh.faces).rule == "winding"
 
 
 def test_no_surface_is_none():

@@ -57,8 +57,6 @@ def test_missing_folders_empty_and_unknown_files(tmp_path):
 @pytest.mark.parametrize(
     ("head", "suffix", "message"),
     [
-        (b"ply\nformat ascii 1.0\n", ".ply", r"it is PLY \(shape\)"),
-        (b"v 0 0 0\n", ".obj", r"it is OBJ \(shape\)"),
         (b"GIF89a", ".gif", r"it is GIF \(image\)"),
         (b"\0\0\0\x18ftypheic", ".heic", r"it is HEIC \(image\)"),
         (b"\0\0\0\x18ftypisom", ".mp4", r"it is MP4 \(video\)"),

@@ -18,9 +18,9 @@ def march(planes: Iterable[np.ndarray], level: float = 0.5, slab_samples: int = 
     """The surface at `level` of samples given as planes float32 (b, c), one for each index of the first axis.
 
     Vertices are in samples: the first sample of the first plane is at (0, 0, 0). A shape that reaches the grid's edge
-    is closed half a sample beyond it, where the box ends. Slabs of at most `slab_samples` samples share one plane, and
-    the vertices on it are joined, so the surface is the same as that of the whole, and closed. Faces look towards
-    smaller values. None: there is no surface.
+    is closed at most half a sample beyond it, where the box ends, sooner if the values fall that way. Slabs of at most
+    `slab_samples` samples share one plane, and the vertices on it are joined, so the surface is the same as that of
+    the whole, and closed. Faces look towards smaller values. None: there is no surface.
 
     Samples within 1e-3 of the level are moved to that distance, and those further than 1 are brought to 1, which moves
     the surface of an occupancy by less than 1e-3 of a sample or so.
@@ -32,37 +32,57 @@ def march(planes: Iterable[np.ndarray], level: float = 0.5, slab_samples: int = 
     (6, [0.5, 0.5, 0.5], [1.5, 1.5, 1.5])
     """
     joined = _Joined()
-    for start, slab in _slabs(planes, level, slab_samples):
+    for start, slab in _slabs(_padded(planes, level), slab_samples):
         vertices, faces = _surface(slab, level)
         joined.add(vertices, faces, start, len(slab) - 1)
     return joined.mesh()
 
 
-def _slabs(planes: Iterable[np.ndarray], level: float, slab_samples: int) -> Iterator[tuple[int, np.ndarray]]:
-    """(index of the first plane, slab): padded by one sample on every side; slabs share a plane."""
-    kept: list[np.ndarray] = []
-    start, thickness = -1, 2
+def _slabs(planes: Iterable[np.ndarray], slab_samples: int) -> Iterator[tuple[int, np.ndarray]]:
+    """(index of the first plane, slab), where successive slabs share a plane; planes are counted from -1."""
+    start, kept = -1, []
     for plane in planes:
-        signed = np.asarray(plane, np.float32) - np.float32(level)
-        cleared = level + np.where(signed > 0, 1, -1) * np.clip(np.abs(signed), CLEARANCE, 1)
-        padded = np.pad(cleared.astype(np.float32), 1, mode="edge")
-        padded[[0, -1]] = _mirrored(padded[[0, -1]], level)
-        padded[:, [0, -1]] = _mirrored(padded[:, [0, -1]], level)
-        if not kept:
-            kept = [_mirrored(padded, level)]
-            thickness = max(2, slab_samples // padded.size)
-        kept.append(padded)
-        if len(kept) >= thickness:
+        kept.append(plane)
+        if len(kept) >= max(2, slab_samples // plane.size):
             yield start, np.stack(kept)
             start, kept = start + len(kept) - 1, kept[-1:]
-    if kept:
-        kept.append(_mirrored(kept[-1], level))
+    if len(kept) > 1:
         yield start, np.stack(kept)
 
 
-def _mirrored(values: np.ndarray, level: float) -> np.ndarray:
-    """As far below `level` as `values` are from it: between the two the surface lies halfway."""
-    return (level - np.abs(values - level)).astype(np.float32)
+def _padded(planes: Iterable[np.ndarray], level: float) -> Iterator[np.ndarray]:
+    """The planes with one sample more on every side, and one plane more before and after."""
+    before: np.ndarray | None = None
+    last: np.ndarray | None = None
+    for plane in planes:
+        framed = _framed(plane, level)
+        if last is not None:
+            if before is None:
+                yield _beyond(last, framed, level)
+            yield last
+        before, last = last, framed
+    if last is not None:
+        if before is None:
+            yield _beyond(last, last, level)
+        yield last
+        yield _beyond(last, last if before is None else before, level)
+
+
+def _framed(plane: np.ndarray, level: float) -> np.ndarray:
+    """The plane kept clear of the level, with one sample more around it."""
+    signed = np.asarray(plane, np.float32) - np.float32(level)
+    cleared = level + np.where(signed > 0, 1, -1) * np.clip(np.abs(signed), CLEARANCE, 1)
+    framed = np.pad(cleared.astype(np.float32), 1, mode="edge")
+    for rows in (framed, framed.T):
+        rows[0] = _beyond(rows[1], rows[min(2, len(rows) - 2)], level)
+        rows[-1] = _beyond(rows[-2], rows[max(-3, 1 - len(rows))], level)
+    return framed
+
+
+def _beyond(last: np.ndarray, before: np.ndarray, level: float) -> np.ndarray:
+    """Samples outside the grid: as the last two lead to expect, and as far outside as the last is inside, at least."""
+    mirrored = level - np.abs(last - level)
+    return np.maximum(np.minimum(2 * last - before, mirrored), level - 1).astype(np.float32)
 
 
 def _surface(slab: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:

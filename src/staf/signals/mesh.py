@@ -40,9 +40,9 @@ class Mesh(NamedTuple):
 
     def vertex_normals(self) -> np.ndarray:
         """Unit normals (n, 3): the mean of the faces around each vertex, by area."""
-        normals = np.zeros_like(self.vertices)
-        for corner in range(3):
-            np.add.at(normals, self.faces[:, corner], self.face_normals(unit=False))
+        around = np.repeat(self.face_normals(unit=False), 3, axis=0)
+        sums = [np.bincount(self.faces.ravel(), around[:, axis], len(self.vertices)) for axis in range(3)]
+        normals = np.stack(sums, 1)
         return normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
 
     def digest(self) -> str:

@@ -154,11 +154,12 @@ class _Counts:
 def _near(signal: Shape, share: float, band: int, generator: torch.Generator) -> Tensor:
     """Flat indices in increasing order: all voxels near the surface and enough of the others."""
     near = torch.from_numpy(signal.volume.near_surface(band))
-    wanted = round(len(near) * (1 - share) / share)
     far = torch.ones(signal.points, dtype=torch.bool)
     far[near] = False
-    others = torch.nonzero(far).flatten()
-    if wanted < len(others):
-        picked = torch.randint(len(others), (wanted,), generator=generator)
-        others = others[picked.unique()]
-    return torch.cat([near, others]).sort().values
+    there = signal.points - len(near)
+    wanted = min(there, round(len(near) * (1 - share) / share))
+    if wanted == there:
+        return torch.arange(signal.points)
+    # Drawn with repetition over all voxels, so that no list of the far ones, larger than the volume, is made.
+    drawn = torch.randint(signal.points, (round(wanted * signal.points / there),), generator=generator)
+    return torch.cat([near, drawn[far[drawn]].unique()]).sort().values
