@@ -165,8 +165,8 @@ def run_many(
             step += count
             if on_step is not None:
                 on_step(step, total, float(losses[-1].nanmean()), now - started)
-            if interruption:
-                raise KeyboardInterrupt
+            if interruption.signal_number is not None:
+                raise interrupt.Interrupted("stopped", None, interruption.signal_number, step)
     seconds = time.monotonic() - started
     results = []
     for network, (single, field) in enumerate(zip(tasks, fields, strict=True)):

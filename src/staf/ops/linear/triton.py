@@ -15,11 +15,16 @@ import triton.language as tl
 from torch import Tensor
 from torch.nn import functional
 
-# Tiles and warps chosen by timing on an H200 (rows, columns, depth, warps, stages).
-PRODUCT_TILE = (64, 128, 32, 4, 3)
-SUMS_TILE = (64, 128, 32, 4, 3)
+# Tiles and warps chosen by timing on an H200. Products: rows, columns, depth, warps, stages; for few points, for many,
+# and for an output layer's few columns. Sums: columns, depth, rows, warps, stages; and for few columns.
+PRODUCT_TILES = ((64, 64, 64, 4, 3), (64, 128, 32, 4, 3), (128, 16, 64, 4, 3))
+SUMS_TILES = ((64, 128, 32, 4, 3), (16, 128, 64, 4, 3))
+FEW_POINTS = 16_384
+FEW_COLUMNS = 16
 NARROW = 8
-NARROW_ROWS = 16
+NARROW_ROWS = 32
+# Up to this many coordinates all sums of the first layer are made in one reading of the gradient.
+TOGETHER = 3
 
 
 @triton.jit
@@ -222,6 +227,59 @@ def _library_precision(precision: str) -> Iterator[None]:
         torch.backends.cuda.matmul.allow_tf32 = before
 
 
+@triton.jit
+def _coordinate_sums_kernel(
+    g_pointer,
+    a_pointer,
+    partial_pointer,
+    bias_pointer,
+    rows,
+    columns,
+    share,
+    g_network,
+    g_row,
+    g_column,
+    a_network,
+    a_row,
+    a_depth,
+    slots,
+    DEPTH: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
+    """All sums of up to three coordinates over the slot's rows, reading g once."""
+    slot = tl.program_id(1) % slots
+    network = (tl.program_id(1) // slots).to(tl.int64)
+    column = (tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS))[None, :]
+    plain = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
+    first = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
+    second = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
+    third = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
+    for start in range(0, share, ROWS):
+        inside = start + tl.arange(0, ROWS)[:, None]
+        row = slot.to(tl.int64) * share + inside
+        exists = (row < rows) & (inside < share)
+        g_place = g_pointer + network * g_network + row * g_row + column * g_column
+        g = tl.load(g_place, mask=exists & (column < columns), other=0.0)
+        a = a_pointer + network * a_network + row * a_row
+        plain += g
+        if DEPTH > 0:
+            first += g * tl.load(a, mask=exists, other=0.0)
+        if DEPTH > 1:
+            second += g * tl.load(a + a_depth, mask=exists, other=0.0)
+        if DEPTH > 2:
+            third += g * tl.load(a + 2 * a_depth, mask=exists, other=0.0)
+    place = (network * slots + slot) * columns + column
+    left = column < columns
+    tl.store(bias_pointer + place, tl.sum(plain, axis=0)[None, :], mask=left)
+    if DEPTH > 0:
+        tl.store(partial_pointer + place * DEPTH, tl.sum(first, axis=0)[None, :], mask=left)
+    if DEPTH > 1:
+        tl.store(partial_pointer + place * DEPTH + 1, tl.sum(second, axis=0)[None, :], mask=left)
+    if DEPTH > 2:
+        tl.store(partial_pointer + place * DEPTH + 2, tl.sum(third, axis=0)[None, :], mask=left)
+
+
 def _library_product(a: Tensor, b: Tensor, bias: Tensor | None, precision: str) -> Tensor:
     with _library_precision(precision):
         if len(a) == 1:
@@ -247,7 +305,9 @@ def product(a: Tensor, b: Tensor, bias: Tensor | None, precision: str) -> Tensor
         return out
     if precision != "bf16x3":
         return _library_product(a, b, bias, precision)
-    height, width, deep, warps, stages = PRODUCT_TILE
+    height, width, deep, warps, stages = PRODUCT_TILES[
+        2 if columns <= FEW_COLUMNS else int(rows * networks > FEW_POINTS)
+    ]
     grid = (triton.cdiv(rows, height), triton.cdiv(columns, width), networks)
     _product_kernel[grid](
         a,
@@ -279,13 +339,14 @@ def sums(g: Tensor, a: Tensor, precision: str) -> tuple[Tensor, Tensor]:
         return weight, sums(g, a[..., :0], precision)[1]
     narrow = depth <= NARROW
     if narrow:
-        wide, deep, high, warps, stages = 128, depth, 32, 4, 3
-        blocks = triton.cdiv(columns, wide) * (depth + 1) * networks
+        together = depth <= TOGETHER
+        wide, deep, high, warps, stages = (256, depth, 8, 4, 3) if together else (128, depth, 32, 4, 3)
+        blocks = triton.cdiv(columns, wide) * (1 if together else depth + 1) * networks
     else:
-        wide, deep, high, warps, stages = SUMS_TILE
+        wide, deep, high, warps, stages = SUMS_TILES[columns <= FEW_COLUMNS]
         blocks = triton.cdiv(columns, wide) * triton.cdiv(depth, deep) * networks
-    # About four programs for each of an H200's 132 multiprocessors, and at least four tiles of rows for each slot.
-    slots = max(1, min(512 // blocks, rows // (4 * high)))
+    # Four or eight programs for each of an H200's 132 multiprocessors, and at least four tiles of rows for each slot.
+    slots = max(1, min((1024 if narrow else 512) // blocks, rows // (4 * high)))
     share = triton.cdiv(triton.cdiv(rows, slots), high) * high
     partial = torch.empty(networks * slots * columns * (depth + 1), device=g.device, dtype=g.dtype)
     bias = partial[networks * slots * columns * depth :]
@@ -294,7 +355,11 @@ def sums(g: Tensor, a: Tensor, precision: str) -> tuple[Tensor, Tensor]:
         out.zero_()
     else:
         strides = (*g.stride(), *a.stride())
-        if narrow:
+        if narrow and together:
+            _coordinate_sums_kernel[(triton.cdiv(columns, wide), slots * networks)](
+                g, a, partial, bias, rows, columns, share, *strides, slots, DEPTH=depth, ROWS=high, COLUMNS=wide
+            )
+        elif narrow:
             _narrow_sums_kernel[(triton.cdiv(columns, wide), depth + 1, slots * networks)](
                 g, a, partial, bias, rows, columns, share, *strides, slots, DEPTH=depth, ROWS=high, COLUMNS=wide
             )

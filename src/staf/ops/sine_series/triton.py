@@ -12,7 +12,13 @@ import triton
 from torch import Tensor
 
 from staf.ops.sine_series.loop import Five, Four
-from staf.ops.sine_series.triton_kernels import finish_kernel, gradients_kernel, second_kernel, value_kernel
+from staf.ops.sine_series.triton_kernels import (
+    few_gradients_kernel,
+    finish_kernel,
+    gradients_kernel,
+    second_kernel,
+    value_kernel,
+)
 
 # A tile's rows, columns and warps: (few terms or little work, otherwise), chosen by timing on an H200.
 SHARED_VALUE_TILES = ((1, 1024, 4), (4, 512, 4))
@@ -21,6 +27,9 @@ COLUMN_VALUE_TILE = (16, 128, 4)
 COLUMN_SUM_TILE = (32, 128, 4)
 FEW_TERMS = 8
 LITTLE_WORK = 2**22
+# Of the gradients of few terms: elements of a tile, warps, and how many programs there are in all.
+FEW_TILE = (512, 4)
+FEW_PROGRAMS = 132 * 16
 # With a set per column, this many programs (at most) go down the rows of each network.
 ROW_PROGRAMS = 512
 
@@ -45,6 +54,9 @@ def gradients(grad: Tensor, x: Tensor, amplitude: Tensor, frequency: Tensor, pha
     grad, x = grad.contiguous(), x.contiguous()
     parameters = _contiguous(amplitude, frequency, phase)
     in_x = torch.empty_like(x)
+    if amplitude.shape[1] == 1 and amplitude.shape[2] <= FEW_TERMS and x.numel() > 0:
+        sums = _few_gradients(grad, x, parameters, in_x)
+        return in_x, sums[0], sums[1], sums[2]
     sums = _summed(gradients_kernel, [grad, x, *parameters, in_x], x, parameters[0], scaled=True)
     return in_x, sums[0], sums[1], sums[2]
 
@@ -68,6 +80,21 @@ def second(
     arguments = [grad, x, *parameters, x_tangent, *tangents, in_grad, in_x]
     sums = _summed(second_kernel, arguments, x, parameters[0], scaled=False)
     return in_grad, in_x, sums[0], sums[1], sums[2]
+
+
+def _few_gradients(grad: Tensor, x: Tensor, parameters: list[Tensor], in_x: Tensor) -> Tensor:
+    networks, _, terms = parameters[0].shape
+    elements = x.numel() // networks
+    columns, warps = FEW_TILE
+    slots = max(1, min(triton.cdiv(FEW_PROGRAMS, networks), triton.cdiv(elements, columns)))
+    tiles = triton.cdiv(triton.cdiv(elements, slots), columns)
+    slots = triton.cdiv(elements, tiles * columns)
+    partial = torch.empty(networks * 3 * terms * slots, device=x.device, dtype=torch.float32)
+    with torch.cuda.device(x.device):
+        few_gradients_kernel[(slots, networks)](
+            grad, x, *parameters, in_x, partial, elements, slots, tiles, TERMS=terms, COLUMNS=columns, num_warps=warps
+        )
+        return _finished(partial, parameters[0], slots, 1, scaled=True)
 
 
 def _contiguous(*tensors: Tensor) -> list[Tensor]:
@@ -96,11 +123,17 @@ def _summed(kernel: triton.JITFunction, arguments: list[Tensor], x: Tensor, ampl
     tiles = 1 if shared else triton.cdiv(row_tiles, ROW_PROGRAMS)
     slots = triton.cdiv(row_tiles, tiles)
     partial = torch.empty(networks * 3 * slots * terms * columns, device=x.device, dtype=torch.float32)
-    out = torch.empty((3, networks, columns, terms), device=x.device, dtype=torch.float32)
     grid = (slots * networks, triton.cdiv(width, options["COLUMNS"]))
     with torch.cuda.device(x.device):
         kernel[grid](*arguments, partial, points, width, elements, slots, tiles, **options)
-        finish_kernel[(columns * networks, 3 * terms)](
-            partial, amplitude, out, slots, width, networks, TERMS=terms, SHARED=shared, SCALED=scaled, BLOCK=1024
-        )
+        return _finished(partial, amplitude, slots, width, scaled)
+
+
+def _finished(partial: Tensor, amplitude: Tensor, slots: int, width: int, scaled: bool) -> Tensor:
+    """Add up the slots of every sum: (3, networks, columns, terms)."""
+    networks, columns, terms = amplitude.shape
+    out = torch.empty((3, networks, columns, terms), device=partial.device, dtype=torch.float32)
+    finish_kernel[(columns * networks, 3 * terms)](
+        partial, amplitude, out, slots, width, networks, TERMS=terms, SHARED=columns == 1, SCALED=scaled, BLOCK=1024
+    )
     return out

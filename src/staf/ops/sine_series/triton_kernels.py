@@ -130,6 +130,59 @@ def gradients_kernel(
 
 
 @triton.jit
+def few_gradients_kernel(
+    grad_pointer,
+    x_pointer,
+    amplitude_pointer,
+    frequency_pointer,
+    phase_pointer,
+    in_x_pointer,
+    partial_pointer,
+    elements,
+    slots,
+    tiles,
+    TERMS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
+    """The gradients of one shared set of few terms: sums stay in registers over all tiles of a program."""
+    slot = tl.program_id(0)
+    network = tl.program_id(1).to(tl.int64)
+    sets = network * TERMS
+    lanes = tl.arange(0, COLUMNS)
+    nothing = tl.zeros((COLUMNS,), dtype=tl.float32)
+    sums = ()
+    for _ in tl.static_range(3 * TERMS):
+        sums = sums + (nothing,)  # noqa: RUF005
+    for tile in range(tiles):
+        inside = (slot.to(tl.int64) * tiles + tile) * COLUMNS + lanes
+        exists = inside < elements
+        place = network * elements + inside
+        x = tl.load(x_pointer + place, mask=exists, other=0.0)
+        grad = tl.load(grad_pointer + place, mask=exists, other=0.0)
+        slope = tl.zeros((COLUMNS,), dtype=tl.float32)
+        added = ()
+        for k in tl.static_range(TERMS):
+            amplitude = tl.load(amplitude_pointer + sets + k)
+            frequency = tl.load(frequency_pointer + sets + k)
+            high, low, rest = turns(frequency, tl.load(phase_pointer + sets + k))
+            angle = reduced_angle(x, high, low, rest)
+            cosine = hardware_cosine(angle)
+            weighted = grad * cosine
+            slope += amplitude * frequency * cosine
+            added = added + (  # noqa: RUF005
+                sums[3 * k] + grad * hardware_sine(angle),
+                sums[3 * k + 1] + weighted * x,
+                sums[3 * k + 2] + weighted,
+            )
+        sums = added
+        tl.store(in_x_pointer + place, grad * slope, mask=exists)
+    first = partial_pointer + network * 3 * TERMS * slots + slot
+    for k in tl.static_range(TERMS):
+        for which in tl.static_range(3):
+            tl.store(first + (which * TERMS + k) * slots, tl.sum(sums[3 * k + which]))
+
+
+@triton.jit
 def second_kernel(
     grad_pointer,
     x_pointer,
