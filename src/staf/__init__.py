@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 _HOMES = {
     **dict.fromkeys(("Fit", "FittedField", "fit", "load"), "staf.api"),
     **dict.fromkeys(("ManyFits", "fit_many"), "staf.many"),
+    **dict.fromkeys(("FieldSet", "load_many"), "staf.field_set"),
     **dict.fromkeys(("WindowedField", "WindowedFit", "fit_windows", "load_windows"), "staf.windows"),
     **dict.fromkeys(("Audio", "Image", "Shape", "SignalError", "open"), "staf.signals"),
     **dict.fromkeys(
@@ -31,12 +32,13 @@ _HOMES = {
     **dict.fromkeys(("Reconstruction",), "staf.tasks"),
 }
 _ROOMS = ("analysis", "experiments", "figures", "fitting", "metrics", "nn", "operators", "ops", "reports", "signals")
-_ROOMS += ("tasks", "theory")
+_ROOMS += ("benchmarking", "tasks", "theory")
 
 __all__ = [*sorted(_HOMES), *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
     from .api import Fit, FittedField, fit, load
+    from .field_set import FieldSet, load_many
     from .fitting import (
         Budget,
         Constant,

@@ -66,16 +66,16 @@ def test_mistakes(staf, folder, words, message):
     assert message in staf("fit-many", *words).refused()
 
 
-def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(start, staf, folder, here):
+def test_a_signal_keeps_what_is_finished_and_says_how_to_go_on(start, staf, folder, here):
     (folder / "notes.txt").unlink()
     words = ["fit-many", str(folder), "--steps", "100", "--at-once", "1", "--out", "nets"]
     process = start(words)
     deadline = time.monotonic() + 60
     while not (here / "nets" / "index.json").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 128 + signal.SIGTERM
     assert "--resume" in err
     ran = staf(*words, "--resume", "--steps", "1", "--json", "--no-progress")
     assert set(ran.json["fits"]) == {"a", "b"}

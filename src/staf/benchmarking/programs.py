@@ -110,18 +110,19 @@ def _released_training(case: Case, version: Version, device: str) -> Program:
     loss_function = torch.compile(loss_of, dynamic=False) if version.compiled else loss_of
     chunk = min(case.chunk or case.points, case.points)
 
-    def step() -> None:
-        x, y = coordinates, target
+    def step(most: int | None = None) -> None:
+        x, y = coordinates[:most], target[:most]
         if case.kind == "minibatch":
-            index = torch.randint(len(target), (case.points,), device=device)
-            x, y = coordinates[index], target[index]
+            index = torch.randint(len(x), (case.points,), device=device)
+            x, y = x[index], y[index]
         optimiser.zero_grad()
         for start in range(0, len(x), chunk):
             part = loss_function(x[start : start + chunk], y[start : start + chunk])
             (part * (chunk / len(x)) if chunk < len(x) else part).backward()
         optimiser.step()
 
-    step()
+    # One chunk warms up as well as all of them, and a step on a CPU may take minutes.
+    step(chunk)
     notes = [f"{chunk:,} points at a time"] if chunk < case.points else []
     return Program(step, notes=notes)
 

@@ -135,8 +135,6 @@ def _time(case: Case, version: Version, device: str, effort: Effort) -> tuple[fl
         torch.cuda.reset_peak_memory_stats(device)
         before = torch.cuda.memory_allocated(device)
     program: Program = build(case, version, device)
-    if case.kind != "many":
-        program.run()
     one = once(program.run, device)
     repeats = effort.repeats(one)
     found = one if repeats == 1 else median_seconds(program.run, device, repeats, wall=program.wall)

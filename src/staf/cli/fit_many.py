@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,4 +128,5 @@ def _stopped(stop: KeyboardInterrupt, terminal: Terminal) -> Stopped:
     words = [word for word in terminal.command if word not in ("--resume", "--overwrite")]
     line = f"{words[0]} {shlex.join([*words[1:], '--resume'])}"
     message = f"stopped; what is finished is kept, and this goes on with the rest:\n{line}"
-    return Stopped(message, getattr(stop, "signal_number", 2))
+    number = stop.exit_code - 128 if isinstance(stop, Stopped) else getattr(stop, "signal_number", signal.SIGINT)
+    return Stopped(message, number)
