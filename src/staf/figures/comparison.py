@@ -72,7 +72,7 @@ def comparison(
         whole, close = grid[0, column], grid[1, column]
         _show(whole, picture)
         whole.set_title(title, fontsize=10, color="black" if column == 0 else COLOURS[(column - 1) % len(COLOURS)])
-        _box(whole, box)
+        outline(whole, box)
         _show(close, picture[rows, cols])
     grid[2, 0].set_visible(False)
     shown = None
@@ -132,7 +132,8 @@ def _show(axes: Axes, picture: np.ndarray) -> None:
     bare(axes)
 
 
-def _box(axes: Axes, box: tuple[slice, slice]) -> None:
+def outline(axes: Axes, box: tuple[slice, slice]) -> None:
+    """A rectangle around rows and columns of a picture, seen on dark and light alike."""
     from matplotlib.patches import Rectangle
 
     rows, columns = box
