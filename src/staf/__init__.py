@@ -31,7 +31,18 @@ _HOMES = {
     **dict.fromkeys(("backend",), "staf.ops"),
     **dict.fromkeys(("Reconstruction",), "staf.tasks"),
 }
-_ROOMS = ("analysis", "experiments", "figures", "fitting", "metrics", "nn", "operators", "ops", "reports", "signals")
+_ROOMS: tuple[str, ...] = (
+    "analysis",
+    "experiments",
+    "figures",
+    "fitting",
+    "metrics",
+    "nn",
+    "operators",
+    "ops",
+    "reports",
+    "signals",
+)
 _ROOMS += ("benchmarking", "tasks", "theory")
 
 __all__ = [*sorted(_HOMES), *_ROOMS, "__version__"]
