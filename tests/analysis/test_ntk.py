@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import staf.analysis.per_point as per_point
 from staf.analysis import empirical_ntk, selected_parameters
+from staf.api import FittedField
 from staf.nn import SineSeries, ffn, finer, gauss, mfn, siren, staf, wire
 from staf.theory.dual import SineSeriesDual
 from staf.theory.kernels import nngp_ntk, shared_sinusoid_kernel
@@ -245,6 +246,11 @@ def test_the_field_is_left_alone() -> None:
     assert all(torch.equal(before[name], value) for name, value in field.state_dict().items())
     assert all(p.grad is None and p.requires_grad for p in field.parameters())
     assert all(not module._forward_hooks for module in field.modules())
+
+
+def test_a_fitted_field_is_its_module() -> None:
+    field, x = build("siren"), points(5)
+    assert torch.equal(empirical_ntk(FittedField(field, {}), x), empirical_ntk(field, x))
 
 
 def test_refusals() -> None:
