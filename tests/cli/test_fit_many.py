@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -81,3 +83,17 @@ def test_a_signal_keeps_what_is_finished_and_says_how_to_go_on(start, staf, fold
     assert set(ran.json["fits"]) == {"a", "b"}
     steps = {name: library.load(entry["file"]).metadata["steps"] for name, entry in ran.json["fits"].items()}
     assert sorted(steps.values()) == [1, 100]
+
+
+def test_the_page_runs(staf, folder, here):
+    (folder / "notes.txt").unlink()
+    folder.rename(here / "photos")
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "fit-many.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^\$ staf (.*)$", page, flags=re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        ran = staf(*command.replace("250", "2").split(), "--no-progress")
+        assert ran.code == 0, ran.err
+    for block in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL):
+        exec(block.replace("steps=250", "steps=2, progress=False"), {})
+    assert (here / "best-2x.png").exists()
