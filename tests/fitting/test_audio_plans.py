@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+import staf
 from staf.fitting import Budget, plan
 from staf.fitting.audio_plans import FIRST_HZ, audio_window
 from staf.nn.models import MODELS
@@ -24,15 +25,25 @@ def test_every_network_can_be_planned_for_audio(model, channels):
         assert field(torch.zeros(3, 1)).shape == (3, channels)
 
 
+@pytest.mark.parametrize("model", ["siren", "staf"])
 @pytest.mark.parametrize("seconds", [1.0, 10.0])
-def test_the_first_layer_starts_at_the_same_pitch_whatever_the_length(seconds):
+def test_the_first_layer_starts_at_the_same_pitch_whatever_the_length(seconds, model):
     """The fastest sine of the first layer, counted by its zeros over the recording, is FIRST_HZ."""
-    field = plan(recording(seconds), model="siren").field(0)
-    first = field.architecture["arguments"]["omega0"]
+    field = plan(recording(seconds), model=model).field(0)
+    omega0 = field.architecture["arguments"]["omega0"]
+    fastest = field.layers[0].weight.abs().max().item() * omega0
     time = torch.linspace(0, seconds, 200_000, dtype=torch.float64)
-    wave = torch.sin(first * (2 * time / seconds - 1))
+    wave = torch.sin(fastest * (2 * time / seconds - 1))
     crossings = (wave[1:].sign() != wave[:-1].sign()).sum().item()
-    assert crossings / 2 / seconds == pytest.approx(FIRST_HZ, abs=1 / seconds)
+    assert FIRST_HZ * 0.95 < crossings / 2 / seconds <= FIRST_HZ
+
+
+def test_a_saved_field_of_audio_opens_with_its_own_first_layer(tmp_path):
+    audio = recording(0.2)
+    fit = staf.fit(audio, steps=1, progress=False)
+    fit.save(tmp_path / "f.safetensors")
+    at = torch.linspace(-1, 1, 9)[:, None]
+    torch.testing.assert_close(staf.load(tmp_path / "f.safetensors")(at), fit.field(at))
 
 
 def test_a_windows_network_grows_with_the_window():

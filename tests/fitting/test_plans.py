@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+import staf
+from staf.fitting import plans
+from staf.fitting.plans import Budget, plan, points_of
+
+PHOTO = SimpleNamespace(in_features=2, out_features=3, shape=(256, 256))
+
+
+def test_a_gpu_sees_every_point_and_a_cpu_mini_batches():
+    on_gpu, on_cpu = plan(PHOTO, Budget(steps=100), device="cuda"), plan(PHOTO, Budget(steps=100), device="cpu")
+    assert (on_gpu.recipe.batch, on_cpu.recipe.batch) == (None, 8192)
+    assert "all 65,536 points" in " ".join(on_gpu.reasons)
+    assert "8,192 of the 65,536" in " ".join(on_cpu.reasons)
+    assert plan(SimpleNamespace(in_features=2, out_features=1, shape=(8, 8))).recipe.batch is None
+
+
+def test_the_default_is_the_measured_recipe():
+    recipe = plan(PHOTO, device="cuda").recipe
+    assert (recipe.steps, recipe.optimiser, recipe.rate, recipe.matrix_rate) == (1000, "muon", 3e-3, 3e-3)
+    assert (recipe.amplitude_rate, recipe.frequency_rate, recipe.phase_rate) == (3.0, 3.0, 3.0)
+    field = plan(PHOTO).field(seed=0)
+    first = field.activations[0]
+    torch.testing.assert_close(first.frequency.detach(), 90 * torch.tensor([1.0, 0.2, 7 / 15, 11 / 15, 1.0]))
+    assert first.amplitude[0] == 1
+    assert first.phase[0] == 0
+    assert sum(p.numel() for p in field.parameters()) == 198_975
+
+
+def test_budgets_are_kept_and_explained():
+    chosen = plan(PHOTO, Budget(seconds=5.0, target_db=30.0))
+    assert (chosen.recipe.steps, chosen.recipe.seconds, chosen.recipe.target_db) == (None, 5.0, 30.0)
+    words = " ".join(chosen.reasons)
+    assert "5 seconds" in words
+    assert "30 dB" in words
+    assert "no budget was given" in " ".join(plan(PHOTO).reasons)
+
+
+def test_the_same_seed_builds_the_same_field():
+    a, b, c = (plan(PHOTO).field(seed) for seed in (0, 0, 1))
+    assert torch.equal(a.output.weight, b.output.weight)
+    assert not torch.equal(a.output.weight, c.output.weight)
+
+
+@pytest.mark.parametrize("model", staf.nn.MODELS)
+def test_every_model_can_be_planned(model):
+    assert plan(PHOTO, model=model).field(0).architecture["name"] == model
+
+
+def test_an_unknown_model_suggests_the_nearest():
+    with pytest.raises(ValueError, match="did you mean 'siren'"):
+        plan(PHOTO, model="sirne")
+
+
+def test_points_come_from_a_task_or_a_shape():
+    assert points_of(SimpleNamespace(points=7)) == 7
+    assert points_of(PHOTO) == 65536
+
+
+@pytest.mark.parametrize(
+    ("make", "omega0", "terms", "skip", "rate"),
+    [
+        (plans.paper_staf_image, (30, 30), 5, False, 1e-3),
+        (plans.released_staf_image, (60, 30), 5, True, 1e-3),
+        (plans.paper_staf_audio, (3000, 30), 5, False, 2.5e-4),
+        (plans.released_staf_audio, (3000, 30), 5, False, 2.5e-4),
+        (plans.paper_staf_shape, (30, 30), 5, False, 2.5e-4),
+        (plans.paper_staf_super_resolution, (30, 30), 5, False, 1e-3),
+        (plans.paper_staf_denoising, (5, 5), 2, False, 1.5e-4),
+    ],
+)
+def test_the_papers_plans_carry_the_published_constants(make, omega0, terms, skip, rate):
+    chosen = make(PHOTO)
+    field = chosen.field(0)
+    arguments = field.architecture["arguments"]
+    assert (arguments["omega0"], arguments["hidden_omega0"]) == omega0
+    assert (arguments["terms"], arguments["skip"], arguments["weights"]) == (terms, skip, "torch")
+    assert arguments["law"] == ("released" if "released" in chosen.name else "theorem")
+    assert chosen.recipe.rate == rate
+    assert chosen.recipe.convention == "ends"
+    assert chosen.recipe.optimiser == "adam"
+    # Frequencies are omega0 U(0, 1), weights torch's default U(+-1/sqrt(n)).
+    assert 0 <= field.activations[1].frequency.min() <= field.activations[1].frequency.max() <= omega0[1]
+    assert field.layers[1].weight.abs().max() <= 1 / math.sqrt(256)

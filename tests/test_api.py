@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import staf
+from staf.fitting import Recipe
+from staf.signals import Image
+
+
+def gradient_image(height=9, width=12):
+    y, x = np.meshgrid(np.linspace(0, 1, height), np.linspace(0, 1, width), indexing="ij")
+    return (np.stack([x, y, 1 - x], axis=-1) * 255).astype(np.uint8)
+
+
+def small(channels=3):
+    return staf.siren(2, channels, width=16, depth=2, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return staf.fit(gradient_image(), small(), Recipe(steps=300, rate=3e-3), progress=False)
+
+
+def test_a_fit_has_numbers_pictures_and_a_file(fitted, tmp_path):
+    assert fitted.metrics["psnr"] > 30
+    assert fitted.stopped == "finished"
+    assert fitted.reconstruction.array.shape == (9, 12, 3)
+    assert fitted.reconstruction.array.dtype == np.uint8
+    assert fitted.render(scale=4).array.shape == (36, 48, 3)
+    field = staf.load(fitted.save(tmp_path / "photo.safetensors"))
+    assert np.array_equal(field.render().array, fitted.reconstruction.array)
+    assert field.metadata["metrics"]["psnr"] == fitted.metrics["psnr"]
+    assert field.metadata["versions"]["staf"] == staf.__version__
+    assert "siren" in repr(field)
+    assert "psnr" in repr(fitted)
+
+
+def test_values_are_in_the_signals_own_units():
+    array = 100 + 50 * gradient_image().astype(np.float32) / 255
+    fit = staf.fit(array, small(), Recipe(steps=200, rate=3e-3), progress=False)
+    values = fit.field.predict(fit.signal.coordinates())
+    assert 95 < values.min() < values.max() < 155
+    assert fit.reconstruction.array.dtype == np.float32
+
+
+def test_gradients_agree_with_finite_differences(fitted):
+    point = torch.tensor([[0.1, -0.3]])
+    exact = fitted.field.gradient(point)
+    assert exact.shape == (1, 3, 2)
+    # One pixel is 2/9 of a unit down and 2/12 of a unit to the right.
+    for axis, pixel in ((0, 2 / 9), (1, 2 / 12)):
+        step = torch.zeros(1, 2)
+        step[0, axis] = 1e-3
+        difference = (fitted.field(point + step) - fitted.field(point - step)).detach() / 2e-3 * pixel
+        torch.testing.assert_close(exact[0, :, axis], difference[0], atol=1e-3, rtol=1e-2)
+
+
+def test_tasks_of_your_own_are_fitted_but_not_rendered():
+    class Parabola(staf.Reconstruction):
+        def metadata(self):
+            return {"task": "mine"}
+
+    fit = staf.fit(Parabola(Image(gradient_image())), small(), Recipe(steps=2), progress=False)
+    with pytest.raises(staf.SignalError, match="no signal to render"):
+        fit.render()
+
+
+def test_a_budget_changes_a_recipe():
+    fit = staf.fit(gradient_image(), small(), Recipe(epochs=5, batch=50), steps=3, progress=False)
+    assert fit.result.steps == 3
+    assert fit.recipe.epochs is None
+
+
+def test_the_wrong_field_is_named():
+    with pytest.raises(ValueError, match="maps 2 coordinates to 1 values, and the signal needs 2 to 3"):
+        staf.fit(gradient_image(), small(1), Recipe(steps=1), progress=False)
+
+
+def test_a_missing_device_is_named():
+    if torch.cuda.is_available():
+        pytest.skip("there is a CUDA device")
+    with pytest.raises(ValueError, match="no CUDA device is here"):
+        staf.fit(gradient_image(), device="cuda")
+
+
+def test_the_papers_convention_reaches_the_file(tmp_path):
+    recipe = staf.recipes.paper_kodak().replace(steps=2)
+    fit = staf.fit(gradient_image(), small(), recipe, progress=False)
+    assert staf.load(fit.save(tmp_path / "f.safetensors")).convention == "ends"
+
+
+def test_the_plan_is_used_when_nothing_is_given():
+    fit = staf.fit(np.full((4, 4), 7, np.uint8), steps=2, progress=False)
+    assert fit.module.architecture["name"] == "staf"
+    assert fit.plan.reasons
