@@ -30,7 +30,7 @@ chromium:
 	.ci/chromium
 
 docs: setup
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # Fits a photo on the CPU and leaves a report; PHOTO=... takes one of yours.
 demo: setup

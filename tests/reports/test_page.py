@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import staf
-from staf.reports import report_html, write_run
+from staf.reports import configuration, report_html, write_run
 from staf.reports.measures import measures
 
 from .conftest import HOSTILE, small_fit, small_image
@@ -81,13 +81,24 @@ def test_everything_worth_knowing_is_there(fit: staf.Fit) -> None:
         f"{fit.metrics['ssim']:.4f}",
         "LPIPS: not measured",
         "Layer 2",
-        *fit.plan.reasons,
+        "the network was given, not chosen",
+        "every step sees all 2,240 points",
         "amplitude_rate",
         "torch",
         "cpu (",
         "staf.Recipe.from_plain(",
     ):
         assert words in page.visible, words
+
+
+def test_a_chosen_plan_gives_all_its_reasons_and_a_given_recipe_none() -> None:
+    image = small_image(8, 8)
+    plan = staf.plan(image, staf.Budget(steps=1))
+    small = staf.Plan(lambda generator: staf.siren(2, 3, width=8, generator=generator), plan.recipe, plan.reasons)
+    chosen = staf.fit(image, plan=small, progress=False, device="cpu")
+    assert configuration.reasons(chosen) == plan.reasons
+    given = staf.fit(image, plan=small, recipe=staf.recipes.paper_image(epochs=1), progress=False, device="cpu")
+    assert configuration.reasons(given) == ["the recipe was given, not chosen"]
 
 
 def test_activations_show_where_they_began(fit: staf.Fit) -> None:

@@ -30,13 +30,13 @@ def square(photo: Image, side: int = SIDE) -> Image:
     """
     if min(photo.shape) <= side:
         return photo
-    import PIL.Image
+    from skimage.transform import resize_local_mean
 
     size = min(photo.shape)
     top, left = (photo.height - size) // 2, (photo.width - size) // 2
-    crop = photo.to_pil().crop((left, top, left + size, top + size))
-    reduced = crop.resize((side, side), PIL.Image.Resampling.BOX)
-    return Image(np.asarray(reduced), name=photo.name, profile=photo.profile)
+    crop = photo.array[top : top + size, left : left + size].astype(np.float64)
+    reduced = resize_local_mean(crop, (side, side), channel_axis=-1, preserve_range=True)
+    return photo.with_pixels((reduced if photo.dtype.kind == "f" else np.rint(reduced)).astype(photo.dtype))
 
 
 def demonstrate(
@@ -46,7 +46,7 @@ def demonstrate(
     image = square(photo)
     out.mkdir(parents=True, exist_ok=True)
     image.source = str(out / "photo.png")
-    Image(image.as_uint8(), profile=image.profile).save(image.source)
+    image.save(image.source)
     budget = plans.Budget(steps=MOST_STEPS, seconds=seconds, target_db=ENOUGH_DB)
     result = fit(image, plan=plans.plan(image, budget), seed=seed, device="cpu", progress=progress)
     write_run(result, out, overwrite=True)
@@ -64,6 +64,8 @@ def main(arguments: list[str] | None = None) -> int:
     started = time.monotonic()
     try:
         photo = sample_photo(options.photo) if options.photo in SAMPLES else open_signal(options.photo)
+        if photo.kind != "image":
+            raise SignalError(f"the demonstration fits photos, and {options.photo!r} is {photo.kind}")
         print(f"Fitting {square(photo)!r} on the CPU: to {ENOUGH_DB:g} dB, or {options.seconds:g} seconds.")
         result = demonstrate(photo, options.out, seconds=options.seconds, seed=options.seed)
     except (SignalError, RunError, ValueError, OSError) as error:

@@ -36,7 +36,9 @@ def psnr_chart(psnr: Sequence[float], final: float | None) -> str:
     last = float(len(psnr))
     shown = [low, high] if final is None or not math.isfinite(final) else [low, high, np.array([final])]
     y_low, y_high = padded(np.concatenate(shown))
-    chart = Chart(520, 300, (0.0, max(last, 1.0)), (y_low, y_high), "step", "PSNR, dB", "PSNR of each training step")
+    chart = Chart(
+        520, 300, (0.0, max(last, 1.0)), (y_low, y_high), "step", "PSNR, dB", "PSNR of each training step", top=26
+    )
     chart.band(middle, low, high, "after")
     chart.line(middle, mean, "after")
     if final is not None and math.isfinite(final):

@@ -29,12 +29,25 @@ def configuration(fit: Fit) -> dict[str, Any]:
         "recipe": fit.recipe.to_plain(),
         "task": fit.field.metadata.get("task"),
         "signal": signal,
-        "plan": {"name": fit.plan.name, "reasons": list(fit.plan.reasons)},
+        "plan": {"name": fit.plan.name, "reasons": reasons(fit)},
         "notes": list(fit.notes),
         "device": device_name(fit.device),
         "versions": versions(),
         "reproduce": {"command": command(fit), "python": python(fit)},
     }
+
+
+def reasons(fit: Fit) -> list[str]:
+    """Why the fit was made so: the plan's own reasons, less those for what was given and not chosen."""
+    given, chosen = [], list(fit.plan.reasons)
+    if not fit.from_seed:
+        given.append("the network was given, not chosen")
+        chosen = [reason for reason in chosen if not reason.startswith(("model ", "the activation "))]
+    budget = {"steps": None, "epochs": None, "seconds": 1.0, "target_db": None}
+    if fit.recipe.replace(**budget) != fit.plan.recipe.replace(**budget):
+        given.append("the recipe was given, not chosen")
+        chosen = []
+    return given + chosen
 
 
 def versions() -> dict[str, str]:

@@ -99,7 +99,7 @@ def look(fit: Fit) -> str:
 def training(fit: Fit, measures: dict[str, Any]) -> str:
     """The PSNR curve, and why training ended."""
     chart = psnr_chart(fit.history.psnr, _measure(measures, "psnr"))
-    reasons = "".join(f"<li>{text(reason)}</li>" for reason in fit.plan.reasons)
+    reasons = "".join(f"<li>{text(reason)}</li>" for reason in made.reasons(fit))
     notes = "".join(f"<li>{text(note)}</li>" for note in fit.notes)
     remarks = f"<h3>Worth knowing</h3><ul>{notes}</ul>" if notes else ""
     return (

@@ -57,14 +57,13 @@ class Chart:
             self.marks.append(f'<path class="area {text(name)}" d="{self._path(*zip(*kept, strict=True))}Z"/>')
 
     def dot(self, x: float, y: float, caption: str, name: str) -> None:
-        """One point with words beside it, on the side where there is room."""
+        """One point with words above it, on the side where there is room."""
         at_x, at_y = self.x(x), self.y(y)
         right = at_x < self.width * 0.6
         anchor, shift = ("start", 8) if right else ("end", -8)
-        down = 22 if at_y < self.height / 2 else -10
         self.marks.append(
             f'<circle class="dot {text(name)}" cx="{at_x:.1f}" cy="{at_y:.1f}" r="4"/>'
-            f'<text class="note" x="{at_x + shift:.1f}" y="{at_y + down:.1f}" text-anchor="{anchor}">'
+            f'<text class="note" x="{at_x + shift:.1f}" y="{at_y - 10:.1f}" text-anchor="{anchor}">'
             f"{text(caption)}</text>"
         )
 
