@@ -12,6 +12,7 @@ from staf.benchmarking.targets import TARGETS, Target, standing
 def record(version, ms, **more):
     ratio = None if ms is None else 8.0 / ms
     known = {"kind": "train", "network": "staf tau 5", "points": 65536, "notes": [], "peak_gib": None}
+    known["processor_ratio"] = ratio
     rounds = [] if ms is None else [ms, ms]
     return {"case": "a | case", "version": version, "ms": ms, "ms_rounds": rounds, "ratio": ratio, **known, **more}
 
@@ -65,12 +66,12 @@ def test_the_tables_show_numbers_notes_and_missing_values():
     )
     rows = full_table(run).rows
     assert rows[0][1] == "released (4 points at a time)"
-    assert rows[1][2:5] == ("0.4", "0%", "20.00x")
-    assert rows[2][2:5] == ("-", "-", "-")
+    assert rows[1][2:6] == ("0.4", "0%", "20.00x", "20.00x")
+    assert rows[2][2:6] == ("-",) * 4
     assert summary_table(run).rows[1] == ("a | case", "staf fp32", "0.4", "20.00x")
     text = to_markdown(run)
     assert "a processor, 1 of 2 threads. torch 2.11. Commit abc" in text
-    assert "| train step, tau 5, against released | at least 15 x | 20 x | staf fp32 | yes |" in text
+    assert "| tau 5, released / staf, wall time | at least 15 x | 20 x | staf fp32 | yes |" in text
     assert "a \\| case" in text
     assert "not finished" not in text
     assert "not finished" in to_markdown(run | {"complete": False})

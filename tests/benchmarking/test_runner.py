@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 import torch
 
 from staf import ops
-from staf.benchmarking import GateError, run_suite, runner
+from staf.benchmarking import GateError, measurement, run_suite, runner
 from staf.benchmarking.cases import COMPILED, OURS
 from staf.benchmarking.programs import Program
 from staf.benchmarking.rates import Rates, measure_rates
@@ -42,7 +43,15 @@ def test_the_document_says_what_was_measured_where():
     released, ours = document["records"][:2]
     assert released["ratio"] == 1
     assert ours["ratio"] == pytest.approx(released["ms"] / ours["ms"])
+    assert ours["processor_ratio"] == pytest.approx(released["processor_ms"] / ours["processor_ms"])
     assert sum("round 1" in line for line in said) == 4
+
+
+def test_processor_time_leaves_out_waiting(monkeypatch):
+    monkeypatch.setattr(measurement, "build", lambda *a: Program(lambda: time.sleep(0.05)))
+    (record, _) = run([tiny()])["records"]
+    assert record["ms"] >= 50
+    assert record["processor_ms"] < 20
 
 
 def test_nothing_is_timed_when_an_operation_is_wrong(monkeypatch):
@@ -61,7 +70,7 @@ def test_versions_take_turns(monkeypatch):
         order.append(version.name)
         return Program(lambda: None)
 
-    monkeypatch.setattr(runner, "build", build)
+    monkeypatch.setattr(measurement, "build", build)
     run([tiny()])
     assert order == ["released", "staf fp32"] * 2
 
@@ -69,7 +78,7 @@ def test_versions_take_turns(monkeypatch):
 def test_time_is_per_unit_and_an_image_is_many_steps(monkeypatch):
     clock = iter(range(1000))
     monkeypatch.setattr("staf.benchmarking.timing.time.perf_counter", lambda: float(next(clock)))
-    monkeypatch.setattr(runner, "build", lambda *a: Program(lambda: None, units=4))
+    monkeypatch.setattr(measurement, "build", lambda *a: Program(lambda: None, units=4))
     many, train = run([tiny("many"), tiny("train", points=17)])["records"][::2]
     assert many["ms"] == train["ms"] == 250
     assert many["images_per_s"] == 4
@@ -77,14 +86,14 @@ def test_time_is_per_unit_and_an_image_is_many_steps(monkeypatch):
 
 
 def test_one_failing_version_costs_its_own_row(monkeypatch):
-    real = runner.build
+    real = measurement.build
 
     def build(case, version, device):
         if version.ours:
             raise RuntimeError("no such kernel\nsecond line")
         return real(case, version, device)
 
-    monkeypatch.setattr(runner, "build", build)
+    monkeypatch.setattr(measurement, "build", build)
     document = run([tiny()])
     released, ours = document["records"]
     assert released["ms"] > 0
@@ -94,7 +103,7 @@ def test_one_failing_version_costs_its_own_row(monkeypatch):
 
 
 def test_the_released_form_gets_fewer_points_at_a_time_when_memory_runs_out(monkeypatch):
-    real, tried = runner.build, []
+    real, tried = measurement.build, []
 
     def build(case, version, device):
         tried.append((version.name, case.chunk))
@@ -102,7 +111,7 @@ def test_the_released_form_gets_fewer_points_at_a_time_when_memory_runs_out(monk
             raise torch.OutOfMemoryError("out of memory")
         return real(case, version, device)
 
-    monkeypatch.setattr(runner, "build", build)
+    monkeypatch.setattr(measurement, "build", build)
     document = run([tiny()])
     assert [chunk for name, chunk in tried if name == "released"][:3] == [None, 8, 4]
     assert document["records"][0]["notes"] == ["4 points at a time"]
@@ -110,7 +119,7 @@ def test_the_released_form_gets_fewer_points_at_a_time_when_memory_runs_out(monk
 
 
 def test_compiled_versions_can_be_left_out(monkeypatch):
-    monkeypatch.setattr(runner, "build", lambda *a: Program(lambda: None))
+    monkeypatch.setattr(measurement, "build", lambda *a: Program(lambda: None))
     case = tiny(versions=(RELEASED, COMPILED, OURS))
     assert [r["version"] for r in run([case], compiled=False)["records"]] == ["released", "staf fp32"]
     assert len(run([case])["records"]) == 3

@@ -7,11 +7,11 @@ from typing import Any
 from ..experiments.tables import Table
 from .targets import TARGETS, standing
 
-COLUMNS = ("case", "version", "ms", "spread", "ratio", "GiB", "TFLOP/s", "GB/s", "of the floor")
+COLUMNS = ("case", "version", "ms", "spread", "ratio", "processor ratio", "GiB", "TFLOP/s", "GB/s", "of the floor")
 
 
 def full_table(document: dict[str, Any]) -> Table:
-    """Every record: time, ratio to the released form in the same run, memory, rates, and floor time / time."""
+    """Every record: time, ratio to the released form in the same run (also of processor time), memory, rates, floor."""
     rows = []
     for record in document["records"]:
         rows.append(
@@ -20,7 +20,8 @@ def full_table(document: dict[str, Any]) -> Table:
                 record["version"] + ("" if not record["notes"] else f" ({'; '.join(record['notes'])})"),
                 three_figures(record["ms"]),
                 _spread(record["ms_rounds"]),
-                "-" if record["ratio"] is None else f"{record['ratio']:.2f}x",
+                _times(record["ratio"]),
+                _times(record["processor_ratio"]),
                 three_figures(record["peak_gib"]),
                 three_figures(record.get("tflop_s")),
                 three_figures(record.get("gb_s")),
@@ -37,7 +38,7 @@ def summary_table(document: dict[str, Any]) -> Table:
             record["case"],
             record["version"],
             three_figures(record["ms"]),
-            "-" if record["ratio"] is None else f"{record['ratio']:.2f}x",
+            _times(record["ratio"]),
         )
         for record in document["records"]
     ]
@@ -81,6 +82,10 @@ def to_markdown(document: dict[str, Any]) -> str:
     marks = targets_table(document)
     tables = [table.to_markdown() for table in (marks, full_table(document)) if table is not None]
     return "\n".join(lines) + "\n" + "\n".join(tables)
+
+
+def _times(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.2f}x"
 
 
 def three_figures(value: float | None) -> str:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import fnmatch
-import gc
 import statistics
-import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
-
-import torch
 
 from ..experiments.machine import provenance
 from ..fitting.stepper import is_out_of_memory
 from .cases import SUITES, Case, Version
 from .costs import Cost, cost
 from .gate import check_cases
-from .programs import Program, build
+from .measurement import Measurement, clean, measure
 from .rates import Rates, measure_rates
-from .timing import Effort, median_seconds, once
+from .timing import Effort
 
 ROUNDS = 2
 FORMAT = 1
@@ -52,7 +47,7 @@ def run_suite(
     say(f"gate: {len(gate)} checks passed")
     rates = measure_rates(device)
     say("rates: " + _rates_text(rates))
-    _clean(device)
+    clean(device)
     document: Document = {
         "format": FORMAT,
         "suite": suite,
@@ -86,60 +81,28 @@ def run_case(
     case: Case, versions: Sequence[Version], device: str, rates: Rates, effort: Effort, say: Callable[[str], None]
 ) -> list[dict[str, Any]]:
     """One record per version. Versions take turns in each round, so that a drift of the machine hits all alike."""
-    seconds: dict[str, list[float]] = {version.name: [] for version in versions}
-    notes: dict[str, list[str]] = {version.name: [] for version in versions}
-    peaks: dict[str, float | None] = {version.name: None for version in versions}
+    found: dict[str, list[Measurement]] = {version.name: [] for version in versions}
+    failed: dict[str, str] = {}
     for turn in range(ROUNDS):
         for version in versions:
-            if notes[version.name] and not seconds[version.name]:
+            if version.name in failed:
                 continue
             try:
-                found, peak, remarks = _time_in_memory(case, version, device, effort)
+                measured = measure(case, version, device, effort)
             except Exception as error:
                 # One version that fails, as torch.compile may, costs its own row and no other.
-                notes[version.name] = [_failure(error)]
-                say(f"{case.label}: {version.name}: {notes[version.name][0]}")
+                failed[version.name] = _failure(error)
+                say(f"{case.label}: {version.name}: {failed[version.name]}")
                 continue
-            finally:
-                _clean(device)
-            seconds[version.name].append(found)
-            peaks[version.name], notes[version.name] = peak, remarks
-            say(f"{case.label}: {version.name}: {1e3 * found:.4g} ms (round {turn + 1})")
-    network = case.field("cpu")
-    work = cost(network, case.points, train=case.kind in ("train", "minibatch", "many"), terms=case.terms)
-    base = _middle(seconds[versions[0].name])
-    return [
-        _record(case, version, seconds[version.name], base, peaks[version.name], notes[version.name], work, rates)
-        for version in versions
-    ]
-
-
-def _time_in_memory(case: Case, version: Version, device: str, effort: Effort) -> tuple[float, float | None, list[str]]:
-    """`_time`, giving the released form fewer points at a time where memory runs out; the library does so by itself."""
-    while True:
-        try:
-            return _time(case, version, device, effort)
-        except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
-            chunk = (case.chunk or case.points) // 2
-            if version.ours or not is_out_of_memory(error) or chunk < case.points // 64:
-                raise
-            case = replace(case, chunk=chunk)
-        _clean(device)
-
-
-def _time(case: Case, version: Version, device: str, effort: Effort) -> tuple[float, float | None, list[str]]:
-    """Seconds per unit, peak GiB on a GPU, and remarks."""
-    on_gpu = device.startswith("cuda")
-    before = 0
-    if on_gpu:
-        torch.cuda.reset_peak_memory_stats(device)
-        before = torch.cuda.memory_allocated(device)
-    program: Program = build(case, version, device)
-    one = once(program.run, device)
-    repeats = effort.repeats(one)
-    found = one if repeats == 1 else median_seconds(program.run, device, repeats, wall=program.wall)
-    peak = (torch.cuda.max_memory_allocated(device) - before) / 2**30 if on_gpu else None
-    return found / program.units, peak, list(program.notes)
+            found[version.name].append(measured)
+            say(f"{case.label}: {version.name}: {1e3 * measured.seconds:.4g} ms (round {turn + 1})")
+    work = cost(case.field("cpu"), case.points, train=case.kind in ("train", "minibatch", "many"), terms=case.terms)
+    records = []
+    for version in versions:
+        record = _record(case, version, found[version.name], found[versions[0].name], work, rates)
+        record["notes"] += [failed[version.name]] if version.name in failed else []
+        records.append(record)
+    return records
 
 
 def _failure(error: Exception) -> str:
@@ -158,25 +121,16 @@ def failures(document: Document) -> list[str]:
     ]
 
 
-def _clean(device: str) -> None:
-    if "torch._dynamo" in sys.modules:
-        torch._dynamo.reset()
-    if device.startswith("cuda"):
-        gc.collect()
-        torch.cuda.empty_cache()
-
-
 def _record(
     case: Case,
     version: Version,
-    seconds: list[float],
-    base: float | None,
-    peak: float | None,
-    notes: list[str],
+    rounds: list[Measurement],
+    base: list[Measurement],
     work: Cost,
     rates: Rates,
 ) -> dict[str, Any]:
-    middle = _middle(seconds)
+    seconds, base_seconds = _mean([one.seconds for one in rounds]), _mean([one.seconds for one in base])
+    processor, base_processor = _mean([one.processor for one in rounds]), _mean([one.processor for one in base])
     record: dict[str, Any] = {
         "case": case.label,
         "kind": case.kind,
@@ -186,27 +140,30 @@ def _record(
         "points": case.points,
         "version": version.name,
         "precision": version.precision,
-        "ms": None if middle is None else 1e3 * middle,
-        "ms_rounds": [1e3 * value for value in seconds],
-        "ratio": None if middle is None or base is None else base / middle,
-        "peak_gib": peak,
-        "notes": notes,
+        "ms": None if seconds is None else 1e3 * seconds,
+        "ms_rounds": [1e3 * one.seconds for one in rounds],
+        "ratio": base_seconds / seconds if seconds and base_seconds else None,
+        "processor_ms": None if processor is None else 1e3 * processor,
+        "processor_ratio": base_processor / processor if processor and base_processor else None,
+        "peak_gib": max((one.peak_gib for one in rounds if one.peak_gib is not None), default=None),
+        "notes": list(rounds[-1].notes) if rounds else [],
     }
-    # An image of `many` is `steps` steps.
-    steps = case.steps if case.kind == "many" else 1
-    floor = steps * work.floor_seconds(rates, version.precision)
-    if middle is not None:
-        record["tflop_s"] = steps * work.flops / middle / 1e12
-        record["gb_s"] = steps * work.bytes / middle / 1e9
+    if seconds is not None:
+        # An image of `many` is `steps` steps.
+        steps = case.steps if case.kind == "many" else 1
+        floor = steps * work.floor_seconds(rates, version.precision)
+        record["tflop_s"] = steps * work.flops / seconds / 1e12
+        record["gb_s"] = steps * work.bytes / seconds / 1e9
         record["floor_ms"] = 1e3 * floor
-        record["floor_fraction"] = floor / middle
-    if case.kind == "many" and middle is not None:
-        record["images_per_s"] = 1 / middle
+        record["floor_fraction"] = floor / seconds
+        if case.kind == "many":
+            record["images_per_s"] = 1 / seconds
     return record
 
 
-def _middle(seconds: list[float]) -> float | None:
-    return statistics.mean(seconds) if seconds else None
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.mean(known) if known else None
 
 
 def _rates_text(rates: Rates) -> str:

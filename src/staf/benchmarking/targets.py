@@ -56,12 +56,19 @@ GPU_TARGETS = [
     Target("fit_many, exact", "images_per_s", ("many", "staf tau 5", MANY), 8.0, EXACT, False, unit="images/s"),
     Target("fit_many, reduced", "images_per_s", ("many", "staf tau 5", MANY), 16.0, REDUCED, False, unit="images/s"),
 ]
+# On a shared machine the wall clock also times the neighbours, so processor time stands beside it.
 CPU_TARGETS = [
-    Target("train step, tau 5, against released", "ratio", ("train", "staf tau 5", CPU), 15.0, EXACT, False, unit="x"),
-    Target(
-        "train step, tau 50, against released", "ratio", ("train", "staf tau 50", CPU), 30.0, EXACT, False, unit="x"
-    ),
-    _against_siren("train step, tau 5 / our SIREN", "ms", "staf tau 5", CPU, 1.5, EXACT[0]),
+    target
+    for word, ratio, time in (("wall", "ratio", "ms"), ("processor", "processor_ratio", "processor_ms"))
+    for target in (
+        Target(
+            f"tau 5, released / staf, {word} time", ratio, ("train", "staf tau 5", CPU), 15.0, EXACT, False, unit="x"
+        ),
+        Target(
+            f"tau 50, released / staf, {word} time", ratio, ("train", "staf tau 50", CPU), 30.0, EXACT, False, unit="x"
+        ),
+        _against_siren(f"tau 5 / our SIREN, {word} time", time, "staf tau 5", CPU, 1.5, EXACT[0]),
+    )
 ]
 TARGETS = {"gpu": GPU_TARGETS, "cpu": CPU_TARGETS}
 
