@@ -108,15 +108,18 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
     if recipe.target_db is not None:
         reasons.append(f"the fit ends early at {recipe.target_db:g} dB, confirmed over all points")
 
-    arguments: dict[str, Any] = {}
-    if getattr(signal, "kind", None) == "audio":
-        from .audio_plans import audio_arguments
+    is_audio = getattr(signal, "kind", None) == "audio"
+    if is_audio:
+        from .audio_plans import audio_reason
 
-        arguments = audio_arguments(signal, model)
-        reasons += [f"{name} {value} for the recording's length and rate" for name, value in arguments.items()]
+        reasons.append(audio_reason(signal, model))
 
     def factory(generator: torch.Generator) -> nn.Module:
-        return models.MODELS[model](signal.in_features, signal.out_features, generator=generator, **arguments)
+        if is_audio:
+            from .audio_plans import audio_field
+
+            return audio_field(model, signal, generator)
+        return models.MODELS[model](signal.in_features, signal.out_features, generator=generator)
 
     return Plan(factory, recipe, reasons)
 
