@@ -92,7 +92,7 @@ def test_dragging_with_a_mouse_moves_all_three_frames(browser: Browser, report: 
     assert all(a != b for a, b in zip(before, after, strict=True)), "every magnified picture must follow"
 
 
-def test_dragging_with_a_finger_moves_the_frames(browser: Browser, report: Path) -> None:
+def test_a_finger_drags_the_frame_and_taps_move_it(browser: Browser, report: Path) -> None:
     browser.open(report, width=390, height=844, phone=True)
     browser.evaluate("document.querySelector('.holder').scrollIntoView()")
     left, top, width, height = _box(browser, 0)
@@ -100,6 +100,21 @@ def test_dragging_with_a_finger_moves_the_frames(browser: Browser, report: Path)
     row, column, _ = _place(browser)
     assert row < 20
     assert column < 28
+    browser.swipe([(left + width * 0.9, top + height * 0.9)])
+    row, column, _ = _place(browser)
+    assert row > 20
+    assert column > 28
+
+
+def test_a_finger_beside_the_frame_scrolls_the_page(browser: Browser, report: Path) -> None:
+    browser.open(report, width=390, height=844, phone=True)
+    browser.evaluate("document.querySelector('.holder').scrollIntoView()")
+    before, place = browser.evaluate("scrollY"), _place(browser)
+    left, top, width, height = _box(browser, 0)
+    x, y = left + width * 0.05, top + height * 0.9
+    browser.swipe([(x, y - 20 * i) for i in range(10)])
+    assert _place(browser) == place
+    assert browser.evaluate("scrollY") > before
 
 
 def test_the_keyboard_moves_and_magnifies(browser: Browser, report: Path) -> None:

@@ -93,13 +93,19 @@
     draw();
   };
   for (const holder of holders) {
+    // A finger drags the frame alone, so that it can still scroll the page from elsewhere; a tap moves the frame there.
+    let dragging = null;
     holder.addEventListener("pointerdown", (event) => {
-      holder.setPointerCapture(event.pointerId);
+      if (event.pointerType !== "mouse" && !event.target.classList.contains("frame")) return;
+      dragging = event.pointerId;
+      holder.setPointerCapture(dragging);
       moveTo(holder, event);
     });
     holder.addEventListener("pointermove", (event) => {
-      if (event.pointerType === "mouse" ? event.buttons & 1 : holder.hasPointerCapture(event.pointerId)) moveTo(holder, event);
+      if (event.pointerId === dragging) moveTo(holder, event);
     });
+    for (const end of ["pointerup", "pointercancel"]) holder.addEventListener(end, () => { dragging = null; });
+    holder.addEventListener("click", (event) => moveTo(holder, event));
     holder.addEventListener("keydown", (event) => {
       const image = images()[0];
       const stride = event.shiftKey ? 16 : 1;
@@ -122,7 +128,7 @@
   lenses.forEach((canvas) => {
     let last = null;
     canvas.addEventListener("pointerdown", (event) => { last = event; canvas.setPointerCapture(event.pointerId); });
-    canvas.addEventListener("pointerup", () => { last = null; });
+    for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { last = null; });
     canvas.addEventListener("pointermove", (event) => {
       if (!last) return;
       const image = images()[0];

@@ -88,8 +88,8 @@ def look(fit: Fit) -> str:
         for _, title in PANES
     )
     return (
-        '<section><h2>Look closer</h2><p class="explain">Drag over any picture, or focus one and use the arrow keys '
-        f"(with Shift for larger steps) and + or −. {details}</p>"
+        '<section><h2>Look closer</h2><p class="explain">Drag the frame or tap on any picture, or focus one and use '
+        f"the arrow keys (with Shift for larger steps) and + or −. {details}</p>"
         f'<div class="controls">{choices}<label class="magnify">Magnify '
         '<input type="range" min="2" max="48" value="6" step="1"><output>6×</output></label></div>'
         f'<div class="stage">{panes}{lenses}</div><p class="readout" role="status"></p>{_scale(seen)}</section>'
