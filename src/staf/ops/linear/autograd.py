@@ -14,6 +14,9 @@ from torch.autograd import Function
 
 from staf.ops.backend import note
 
+# Up to this many inputs are coordinates, which are multiplied exactly.
+COORDINATES = 8
+
 
 class Product(Function):
     """`Product.apply(a, b, bias or None, precision)`: a (networks, m, k), b (networks, n, k), bias (networks, n)."""
@@ -36,7 +39,7 @@ class Product(Function):
         (grad,) = grads
         in_a = in_b = in_bias = None
         if ctx.needs_input_grad[0]:
-            in_a = Product.apply(grad, b.mT, None, ctx.precision)
+            in_a = Product.apply(grad, b.mT, None, _of_inputs(a, ctx.precision))
         if any(ctx.needs_input_grad[1:3]):
             in_b, in_bias = Sums.apply(grad, a, ctx.precision)
         return in_a, in_b, in_bias if ctx.needs_input_grad[2] else None, None
@@ -65,13 +68,20 @@ class Sums(Function):
         g, a = ctx.saved_tensors
         in_weight, in_bias = grads
         in_g = Product.apply(a, in_weight, in_bias, ctx.precision) if ctx.needs_input_grad[0] else None
-        in_a = Product.apply(g, in_weight.mT, None, ctx.precision) if ctx.needs_input_grad[1] else None
+        in_a = None
+        if ctx.needs_input_grad[1]:
+            in_a = Product.apply(g, in_weight.mT, None, _of_inputs(a, ctx.precision))
         return in_g, in_a, None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> Any:
         outputs = Sums.apply(*_merged(info.batch_size, in_dims, inputs))
         return tuple(out.unflatten(0, (info.batch_size, -1)) for out in outputs), (0, 0)
+
+
+def _of_inputs(a: Tensor, precision: str) -> str:
+    """Derivatives by coordinates are as exact as the coordinates."""
+    return "fp32" if a.shape[-1] <= COORDINATES else precision
 
 
 def _merged(size: int, in_dims: tuple[int | None, ...], inputs: tuple[Any, ...]) -> list[Any]:

@@ -15,14 +15,15 @@ import triton.language as tl
 from torch import Tensor
 from torch.nn import functional
 
+from staf.ops.linear.autograd import COORDINATES
+
 # Tiles and warps chosen by timing on an H200. Products: rows, columns, depth, warps, stages; for few points, for many,
 # and for an output layer's few columns. Sums: columns, depth, rows, warps, stages; and for few columns.
 PRODUCT_TILES = ((64, 64, 64, 4, 3), (64, 128, 32, 4, 3), (128, 16, 64, 4, 3))
 SUMS_TILES = ((64, 128, 32, 4, 3), (16, 128, 64, 4, 3))
 FEW_POINTS = 16_384
 FEW_COLUMNS = 16
-NARROW = 8
-NARROW_ROWS = 32
+COORDINATE_ROWS = 32
 # Up to this many coordinates all sums of the first layer are made in one reading of the gradient.
 TOGETHER = 3
 
@@ -296,8 +297,8 @@ def product(a: Tensor, b: Tensor, bias: Tensor | None, precision: str) -> Tensor
         return out
     strides = (*a.stride(), *b.stride(), bias.stride(0) if bias is not None else 0)
     given = bias is not None
-    if depth <= NARROW:
-        tile = (NARROW_ROWS, 256)
+    if depth <= COORDINATES:
+        tile = (COORDINATE_ROWS, 256)
         grid = (triton.cdiv(rows, tile[0]), triton.cdiv(columns, tile[1]), networks)
         _narrow_kernel[grid](
             a, b, bias, out, rows, columns, *strides, BIAS=given, DEPTH=depth, ROWS=tile[0], COLUMNS=tile[1]
@@ -333,11 +334,11 @@ def sums(g: Tensor, a: Tensor, precision: str) -> tuple[Tensor, Tensor]:
     """(networks, m, n) and (networks, m, k) to sum_m g a, (networks, n, k), and sum_m g, (networks, n)."""
     networks, rows, columns = g.shape
     depth = a.shape[2]
-    if precision != "bf16x3" and depth > NARROW:
+    if precision != "bf16x3" and depth > COORDINATES:
         with _library_precision(precision):
             weight = torch.mm(g[0].T, a[0])[None] if networks == 1 else torch.bmm(g.mT, a)
         return weight, sums(g, a[..., :0], precision)[1]
-    narrow = depth <= NARROW
+    narrow = depth <= COORDINATES
     if narrow:
         together = depth <= TOGETHER
         wide, deep, high, warps, stages = (256, depth, 8, 4, 3) if together else (128, depth, 32, 4, 3)

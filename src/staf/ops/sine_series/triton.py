@@ -91,7 +91,7 @@ def _few_gradients(grad: Tensor, x: Tensor, parameters: list[Tensor], in_x: Tens
     slots = triton.cdiv(elements, tiles * columns)
     partial = torch.empty(networks * 3 * terms * slots, device=x.device, dtype=torch.float32)
     with torch.cuda.device(x.device):
-        few_gradients_kernel[(slots, networks)](
+        few_gradients_kernel[(slots * networks,)](
             grad, x, *parameters, in_x, partial, elements, slots, tiles, TERMS=terms, COLUMNS=columns, num_warps=warps
         )
         return _finished(partial, parameters[0], slots, 1, scaled=True)

@@ -145,8 +145,8 @@ def few_gradients_kernel(
     COLUMNS: tl.constexpr,
 ):
     """The gradients of one shared set of few terms: sums stay in registers over all tiles of a program."""
-    slot = tl.program_id(0)
-    network = tl.program_id(1).to(tl.int64)
+    slot = tl.program_id(0) % slots
+    network = (tl.program_id(0) // slots).to(tl.int64)
     sets = network * TERMS
     lanes = tl.arange(0, COLUMNS)
     nothing = tl.zeros((COLUMNS,), dtype=tl.float32)
