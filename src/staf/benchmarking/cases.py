@@ -138,9 +138,9 @@ def _short_gpu() -> list[Case]:
     versions = (RELEASED, *EVERY_PRECISION)
     return [
         Case("train", "siren", BIG, versions=versions),
-        Case("train", "staf", BIG, terms=5, versions=versions, chunk=2**16),
+        Case("train", "staf", BIG, terms=5, versions=versions),
         Case("train", "staf", SMALL, terms=5, versions=versions),
-        Case("inference", "staf", BIG, terms=5, versions=versions, chunk=2**16),
+        Case("inference", "staf", BIG, terms=5, versions=versions),
         Case("latency", "staf", 1, terms=5),
     ]
 
