@@ -13,6 +13,7 @@ from ..nn import models
 from ..nn._arguments import did_you_mean
 from . import recipes
 from .recipe import Recipe
+from .shape_plans import GPU_BATCH, shape_field, shape_of
 
 
 class SignalLike(Protocol):
@@ -72,15 +73,17 @@ def points_of(signal: Any) -> int:
 def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu", model: str = "staf") -> Plan:
     """The default plan: the model `model` with our recipe, sized to the budget.
 
-    On a GPU every step sees the whole signal. On a CPU a step sees at most 8,192 points, because many cheap steps gain
-    more per second than a few expensive ones.
+    On a GPU every step sees the whole signal, or 262,144 voxels of a shape. On a CPU a step sees at most 8,192 points,
+    because many cheap steps gain more per second than a few expensive ones.
     """
     budget = budget or Budget()
     if model not in models.MODELS:
         raise ValueError(f"there is no model {model!r}; {did_you_mean(model, models.MODELS)}")
     points = points_of(signal)
     on_cpu = device == "cpu"
-    batch = 8192 if on_cpu and points > 8192 else None
+    shape = shape_of(signal)
+    largest = 8192 if on_cpu else GPU_BATCH if shape is not None else points
+    batch = largest if points > largest else None
     steps = budget.steps
     if steps is None and budget.seconds is None:
         steps = 1000 if not on_cpu else 600
@@ -97,7 +100,7 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
     if batch is None:
         reasons.append(f"every step sees all {points:,} points")
     else:
-        reasons.append(f"steps of {batch:,} of the {points:,} points: on a CPU many cheap steps gain more per second")
+        reasons.append(f"steps of {batch:,} of the {points:,} points: many cheap steps gain more per second")
         reasons.append(f"rates of {MINI_BATCH_RATE:g}, half those of full batches, whose gradients have no noise")
     if model == "staf":
         reasons.append("the activation starts at SIREN's sine, with four weaker terms spread evenly below omega0")
@@ -115,6 +118,8 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
         reasons.append(audio_reason(signal, model))
 
     def factory(generator: torch.Generator) -> nn.Module:
+        if shape is not None:
+            return shape_field(model, shape, generator)
         if is_audio:
             from .audio_plans import audio_field
 
