@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.spatial import KDTree
@@ -69,3 +71,16 @@ def test_samples_at_the_level_leave_it_closed():
     for slab in (100, 10**9):
         mesh = march(volume, slab_samples=slab)
         assert closure(mesh.faces).watertight
+
+
+def test_memory_follows_the_slabs_and_not_the_volume():
+    """400 planes of 128 x 128 are 26 MB of floats; a slab of 16 planes is 1 MB."""
+    rows = np.linspace(-1, 1, 128, dtype=np.float32)
+    disc = (0.9 - np.hypot(rows[:, None], rows[None])).astype(np.float32)
+    march(disc[None], slab_samples=2**18)
+    tracemalloc.start()
+    mesh = march((disc for _ in range(400)), slab_samples=2**18)
+    peak = tracemalloc.get_traced_memory()[1] - mesh.vertices.nbytes - mesh.faces.nbytes
+    tracemalloc.stop()
+    assert len(mesh.vertices) > 50_000
+    assert peak < 16 * 2**20

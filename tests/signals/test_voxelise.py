@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -86,3 +89,24 @@ def test_limits():
     for resolution in (1, 0, -3, True, 2.5, 4096):
         with pytest.raises(SignalError, match="resolution must be"):
             grid_of(box(), resolution)
+
+
+def test_a_hundred_thousand_faces_at_512_fit_in_time_and_memory():
+    code = """
+import resource, time
+from staf.signals import Shape
+from tests.signals.solids import torus
+shape = Shape(torus(around=250, across=200), resolution=512)
+before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
+volume, _ = shape._voxelised()
+print(len(shape.mesh.faces), volume.shape, volume.count())
+print(time.perf_counter() - start, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 2**20)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    first, second = done.stdout.splitlines()
+    assert first.startswith("100000 (512, 512, 146)")
+    volume = volume_of(torus(around=250, across=200)) * (256 / 1.4) ** 3
+    assert int(first.split()[-1]) == pytest.approx(volume, rel=1e-3)
+    seconds, gigabytes = (float(word) for word in second.split())
+    assert seconds < 90
+    assert gigabytes < 1

@@ -145,3 +145,12 @@ def test_a_fit_goes_from_file_to_file(tmp_path):
 def test_a_mesh_with_faces_the_wrong_way_round_fits_alike(shape):
     turned = Shape(Mesh(FAR.vertices, FAR.faces[:, ::-1]), resolution=24)
     assert torch.equal(Occupancy(turned).batch(None).target, Occupancy(shape).batch(None).target)
+
+
+@pytest.mark.gpu
+def test_a_gpu_reads_the_same_bits(shape):
+    index = torch.arange(0, shape.points, 7)
+    here, there = Occupancy(shape).batch(index), Occupancy(shape).to("cuda").batch(index.cuda())
+    for first, second in zip(here, there, strict=True):
+        assert second.is_cuda
+        assert torch.equal(first, second.cpu())
