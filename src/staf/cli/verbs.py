@@ -39,6 +39,8 @@ VERBS: dict[str, Verb] = {
         "staf.cli.render", "draw a fitted field at any scale, size or crop; audio at any rate, a mesh at any resolution"
     ),
     "compare": Verb("staf.cli.compare", "fit several networks with the same budget; a table and a figure"),
+    "upscale": Verb("staf.cli.upscale", "an image at several times its resolution"),
+    "denoise": Verb("staf.cli.denoise", "an image with less noise, stopped without a clean one"),
     "inspect": Verb("staf.cli.inspect", "what a fitted field has learnt: parameters, activations, spectra"),
     "theory": Verb("staf.cli.theory", "the paper's results, computed and drawn by name"),
     "fit-many": Verb("staf.cli.fit_many", "fit a network to each image of a folder, many at once"),

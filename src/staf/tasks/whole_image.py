@@ -32,5 +32,6 @@ def whole_image(
     for top in range(0, height, step):
         band = rows[top : top + step]
         points = torch.stack(torch.meshgrid(band, columns, indexing="ij"), dim=-1).reshape(-1, 2)
-        bands.append(transform.clamp(predict(points)).float())
+        with torch.no_grad():
+            bands.append(transform.clamp(predict(points)).float())
     return torch.cat(bands)

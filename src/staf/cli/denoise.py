@@ -1,0 +1,120 @@
+"""`staf denoise FILE`: an image with less noise, by a field that stops before it fits the noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from tyro.conf import arg
+
+from staf.cli.errors import edge
+from staf.cli.options import Number, device_name
+from staf.cli.restoration import (
+    FIGURE,
+    METRICS,
+    MODEL,
+    RestorationOptions,
+    as_picture,
+    draw,
+    fit_task,
+    folder_for,
+    open_image,
+    write,
+)
+from staf.cli.terminal import Terminal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Denoise(RestorationOptions):
+    """Denoise an image.
+
+    The folder (runs/NAME-denoise unless --out names another) gets denoised.png (or .tiff), model.safetensors and
+    metrics.json. A share of the pixels is held out of the fit, and its weights are those that predict them best. With
+    --photons the image is the clean truth instead: noise is added first, and comparison.png shows what the field,
+    total variation and non-local means bring back, each tuned by the same held-out pixels.
+    """
+
+    held_out: Annotated[float, arg(metavar="X")] = 0.05
+    """The share of pixels that is held out, between 0 and 1."""
+    photons: Number = None
+    """Add the noise of counting this many photons at full brightness, and measure against the image as it was."""
+    readout: Annotated[float, arg(metavar="X")] = 0.0
+    """With --photons: add the sensor's own noise, in photons."""
+
+
+def options_for(words: Sequence[str]) -> type[Any]:
+    return Denoise
+
+
+def run(options: Denoise, terminal: Terminal) -> int:
+    """Fit the noisy pixels until the held-out ones say stop, and write what the field shows."""
+    image = open_image(options)
+    import torch
+
+    from staf.cli.errors import UserError
+    from staf.fitting.plans import paper_staf_denoising
+    from staf.fitting.restoration_plans import denoising
+    from staf.operators import PhotonNoise
+    from staf.tasks import Denoising, KeepBestHeldOut, Oracle
+    from staf.tasks.classical import denoised, measured
+
+    if options.readout and options.photons is None:
+        raise UserError("--readout is noise that --photons adds: give both")
+    if not 0 < options.held_out < 1:
+        raise UserError(f"--held-out must lie between 0 and 1, got {options.held_out:g}")
+    generator = torch.Generator().manual_seed(options.seed or 0)
+    how: dict[str, Any] = {
+        "generator": generator,
+        "held_out": options.held_out,
+        "convention": "ends" if options.paper else "centres",
+    }
+    with edge():
+        if options.photons is None:
+            task = Denoising(image, **how)
+        else:
+            task = Denoising.simulated(image, PhotonNoise(options.photons, options.readout), **how)
+        device = device_name(options.device).split(":")[0]
+        plan = (
+            paper_staf_denoising(task)
+            if options.paper
+            else denoising(task, options.budget(), device=device, model=options.model)
+        )
+    name = "denoised.tiff" if image.dtype.kind == "f" else "denoised.png"
+    folder = folder_for(options, "denoise", image, [name, MODEL, METRICS, FIGURE])
+    keep = KeepBestHeldOut(task, every=10)
+    oracle = Oracle(task, every=10) if options.photons is not None else None
+    fit = fit_task(options, terminal, task, plan, [keep, oracle] if oracle else [keep])
+    document: dict[str, Any] = {
+        "verb": "denoise",
+        "file": str(options.file),
+        "model": options.model,
+        "metrics": dict(fit.metrics),
+        "kept_step": keep.best_step,
+        "steps": fit.result.steps,
+        "seconds": round(fit.result.seconds, 3),
+        "notes": list(fit.notes),
+    }
+    pictures = {name: fit.reconstruction}
+    if oracle is not None:
+        rows = {options.model: (fit.metrics, task.restored(fit.module))}
+        rows |= {method: (measured(task, values), values) for method, values in denoised(task).items()}
+        noisy = task.transform.clamp(task.target.cpu())
+        document["methods"] = {method: measures for method, (measures, _) in rows.items()}
+        document["noisy"] = measured(task, noisy)
+        document["oracle"] = {"psnr": oracle.psnr, "step": oracle.step}
+        pictures[name.replace("denoised", "noisy")] = as_picture(task, noisy)
+    files = write(folder, fit, pictures, document)
+    if oracle is not None:
+        files["comparison"] = draw(folder, task, rows)
+        table = [[method, f"{m['psnr']:.2f}", f"{m['ssim']:.4f}"] for method, (m, _) in rows.items()]
+        noisy_row = ["(noisy)", f"{document['noisy']['psnr']:.2f}", f"{document['noisy']['ssim']:.4f}"]
+        terminal.table(
+            f"{options.photons:g} photons, {options.file}", ["method", "PSNR dB", "SSIM"], [*table, noisy_row]
+        )
+        terminal.say(
+            f"the best step by the truth, which nothing but an oracle knows: {oracle.psnr:.2f} dB at step {oracle.step}"
+        )
+    terminal.say(f"{files['denoised']}: the weights of step {keep.best_step} of {fit.result.steps}")
+    terminal.finish({**document, "out": str(folder), "files": files})
+    return 0

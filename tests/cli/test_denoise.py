@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import numpy as np
+
+from staf.signals import Audio
+from staf.signals import open as open_signal
+
+
+def test_an_image_is_denoised(staf, picture):
+    ran = staf("denoise", picture, "--steps", 12)
+    assert ran.code == 0, ran.err
+    assert open_signal("runs/picture-denoise/denoised.png").shape == (16, 16)
+    assert "the weights of step" in ran.out
+
+
+def test_an_image_is_measured_beside_the_classics(staf, picture, here):
+    words = ["denoise", picture, "--photons", 20, "--readout", 1, "--held-out", 0.2, "--json"]
+    document = staf(*words, "--out", "dn", "--steps", 30).json
+    assert list(document["methods"]) == ["staf", "total variation", "non-local means"]
+    assert document["methods"]["staf"] == document["metrics"]
+    assert document["metrics"]["psnr"] > document["noisy"]["psnr"]
+    assert document["oracle"]["psnr"] >= document["metrics"]["psnr"] - 1e-4
+    assert (here / "dn" / "comparison.png").stat().st_size > 1000
+    again = staf(*words, "--out", "dn2", "--steps", 1).json
+    assert again["noisy"] == document["noisy"]
+    other = staf(*words, "--out", "dn3", "--steps", 1, "--seed", 1).json
+    assert other["noisy"] != document["noisy"]
+
+
+def test_the_papers_protocol(staf, picture):
+    assert staf("denoise", picture, "--photons", 10, "--paper", "--steps", 2, "--json").json["steps"] == 2
+
+
+def test_mistakes(staf, picture, here):
+    assert "count must be a positive number of photons, got -10" in staf("denoise", picture, "--photons", -10).refused()
+    assert "give both" in staf("denoise", picture, "--readout", 2).refused()
+    assert "--held-out must lie between 0 and 1" in staf("denoise", picture, "--held-out", 0).refused()
+    Audio(np.ones(100), 8000).save(here / "a.wav")
+    assert "is of kind audio" in staf("denoise", "a.wav").refused()

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from staf.fitting import Budget, plan
+from staf.fitting.restoration_plans import denoising, super_resolution
+from staf.nn.models import MODELS
+
+
+def task(side: int = 64, samples: int = 1) -> SimpleNamespace:
+    seen = SimpleNamespace(shape=(side // 2, side))
+    return SimpleNamespace(in_features=2, out_features=3, points=side * side // 2, samples=samples, observed=seen)
+
+
+@pytest.mark.parametrize("make", [super_resolution, denoising])
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_every_network_can_be_planned(make, model):
+    field = make(task(), Budget(steps=1), model=model).field(0)
+    if not hasattr(field, "bind"):
+        assert field(torch.zeros(2, 2)).shape == (2, 3)
+
+
+def test_the_first_frequencies_follow_the_observed_pixels():
+    first = [super_resolution(task(side)).field(0).architecture["arguments"]["omega0"] for side in (64, 128)]
+    assert first[1] == pytest.approx(2 * first[0])
+
+
+def test_through_the_operator_a_step_costs_the_same():
+    one, four = (super_resolution(task(512, samples), device="cpu").recipe.batch for samples in (1, 4))
+    assert one == 16 * four
+
+
+def test_the_default_plans_are_smoother_than_a_reconstruction():
+    x = torch.rand(500, 2, generator=torch.Generator().manual_seed(0)) * 2 - 1
+
+    def roughness(chosen) -> float:
+        field = chosen.field(0)
+        with torch.no_grad():
+            return float((field(x + 0.01) - field(x)).square().mean() / field(x).var())
+
+    usual = roughness(plan(task()))
+    assert roughness(super_resolution(task())) < usual / 2
+    assert roughness(denoising(task())) < usual / 2
