@@ -4,11 +4,11 @@ from staf.signals import open as open_signal
 
 
 def test_every_result_is_listed(staf):
-    from staf.theory.registry import RESULTS
+    from staf.analysis.registry import RESULTS as ANALYSES
+    from staf.theory.registry import RESULTS as THEOREMS
 
     out = staf("theory").out
-    assert len(out.splitlines()) == len(RESULTS)
-    assert all(name in out for name in RESULTS)
+    assert [line.split()[0] for line in out.splitlines()] == [*THEOREMS, *ANALYSES]
 
 
 def test_a_result_is_printed_and_drawn(staf, here):
@@ -32,3 +32,14 @@ def test_an_unknown_result_suggests_the_nearest(staf):
 def test_a_field_the_result_does_not_apply_to_is_a_mistake(staf, picture):
     assert staf("fit", picture, "--steps", 2, "--model", "wire", "--out", "run").code == 0
     assert "does not apply" in staf("theory", "kronecker", "--field", "run/model.safetensors").refused()
+
+
+def test_an_analysis_takes_a_field_and_a_signal(staf, picture):
+    assert staf("fit", picture, "--steps", 2, "--model", "siren", "--out", "run").code == 0
+    ran = staf("theory", "activation-maps", "--field", "run/model.safetensors", "--signal", picture, "--device", "cpu")
+    assert ran.code == 0
+    assert open_signal("runs/theory-activation-maps.png").width > 300
+
+
+def test_a_theorem_needs_no_signal(staf, picture):
+    assert "leave --signal" in staf("theory", "kronecker", "--signal", picture).refused()

@@ -1,4 +1,4 @@
-"""`staf theory NAME`: a result of the paper, computed and drawn, for a fitted field or a fresh network."""
+"""`staf theory NAME`: a result of the paper, or an analysis of a network on a signal, computed and drawn."""
 
 from __future__ import annotations
 
@@ -17,12 +17,16 @@ from staf.cli.terminal import Terminal
 
 @dataclass(frozen=True, kw_only=True)
 class Theory:
-    """Compute and draw a result of the theory by its name; without a name, list them."""
+    """Compute and draw a result of the theory, or an analysis, by its name; without a name, list them."""
 
     name: Annotated[Positional[str | None], arg(metavar="NAME", help_behavior_hint="")] = None
     """Which result; none lists them all."""
     field: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """A fitted field to look at; by default a fresh network."""
+    signal: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
+    """An image or recording for the analyses; by default a small photograph, or a synthetic chord."""
+    device: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")] = None
+    """Where the analyses compute: cpu or cuda."""
     seed: Annotated[int, arg(metavar="N")] = 0
     """Seed of the fresh network and of any sampling."""
     out: OutFile = None
@@ -39,26 +43,32 @@ def options_for(words: Sequence[str]) -> type[Any]:
 
 def run(options: Theory, terminal: Terminal) -> int:
     """List, or compute, print and draw."""
-    from staf.theory.registry import RESULTS
+    from staf.analysis.registry import RESULTS as ANALYSES
+    from staf.theory.registry import RESULTS as THEOREMS
 
+    results: dict[str, Any] = {**THEOREMS, **ANALYSES}
     if options.name is None:
-        for name, entry in RESULTS.items():
+        for name, entry in results.items():
             terminal.say(f"{name:<24}{entry.description}")
-        terminal.finish({"verb": "theory", "results": {name: entry.description for name, entry in RESULTS.items()}})
+        terminal.finish({"verb": "theory", "results": {name: entry.description for name, entry in results.items()}})
         return 0
-    if options.name not in RESULTS:
-        hint = did_you_mean(options.name, RESULTS)
-        raise UserError(f"there is no result {options.name!r}{hint} (the results are {', '.join(RESULTS)})")
+    if options.name not in results:
+        hint = did_you_mean(options.name, results)
+        raise UserError(f"there is no result {options.name!r}{hint} (the results are {', '.join(results)})")
     module = _module(options.field)
     out = options.out or Path("runs") / f"theory-{options.name}.png"
     prepare_file(out, overwrite=options.overwrite)
-    if module is None:
-        result = RESULTS[options.name].run(None, options.seed)
-    else:
-        try:
-            result = RESULTS[options.name].run(module, options.seed)
-        except (ValueError, TypeError) as error:
-            raise UserError(f"{options.name} does not apply to {options.field}: {error}") from error
+    extra: dict[str, Any] = {}
+    if options.name in ANALYSES:
+        extra = {"signal": _signal(options.signal), "device": options.device}
+    elif options.signal is not None or options.device is not None:
+        raise UserError(f"{options.name} needs no signal and no device: leave --signal and --device out")
+    try:
+        result = results[options.name].run(module, options.seed, **extra)
+    except (ValueError, TypeError) as error:
+        if module is None and options.signal is None:
+            raise
+        raise UserError(f"{options.name} does not apply to {options.field or options.signal}: {error}") from error
     _draw(options.name, result.data, out)
     terminal.say(result.text())
     terminal.say(f"figure: {out}")
@@ -82,9 +92,18 @@ def _module(path: Path | None) -> Any:
     return load(path).module
 
 
+def _signal(path: Path | None) -> Any:
+    if path is None:
+        return None
+    from staf.signals import open as open_signal
+
+    return open_signal(path)
+
+
 def _draw(name: str, data: dict[str, Any], path: Path) -> None:
     from staf._files import atomic_path
-    from staf.figures import theory
+    from staf.figures import analysis, theory
 
+    draw = analysis.draw if name in analysis.DRAWERS else theory.draw
     with atomic_path(path) as temporary:
-        theory.draw(name, data).savefig(temporary, dpi=150)
+        draw(name, data).savefig(temporary, dpi=150)
