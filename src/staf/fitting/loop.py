@@ -113,10 +113,13 @@ class Keeper:
 
 
 def predictor(module: nn.Module, chunk: int) -> Predict:
-    """Evaluate a field without gradients, `chunk` points at a time, so that memory stays bounded."""
+    """Evaluate a field without gradients, `chunk` points at a time, so that memory stays bounded.
+
+    On CUDA the hidden products are split-bfloat16, whose error of 4e-6 no measure below 100 dB can see.
+    """
 
     def predict(coordinates: Tensor) -> Tensor:
-        with torch.no_grad():
+        with torch.no_grad(), product_precision("bf16x3"):
             parts = [module(coordinates[i : i + chunk]) for i in range(0, len(coordinates), chunk)]
             return torch.cat(parts) if len(parts) != 1 else parts[0]
 
