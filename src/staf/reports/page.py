@@ -58,6 +58,7 @@ def policy(style: str, script: str) -> str:
         [
             "default-src 'none'",
             "img-src data:",
+            "media-src data:",
             f"style-src '{_hash(style)}'",
             f"script-src '{_hash(script)}'",
             "base-uri 'none'",

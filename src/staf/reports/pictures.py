@@ -185,13 +185,14 @@ def _view(
         detail,
         width,
         height,
-        _data_uri(target, profile),
-        _data_uri(reconstruction, profile),
+        data_uri(target, profile),
+        data_uri(reconstruction, profile),
         _palette_uri(levels),
     )
 
 
-def _data_uri(pixels: np.ndarray, profile: bytes | None) -> str:
+def data_uri(pixels: np.ndarray, profile: bytes | None) -> str:
+    """Pixels (h, w, c) of 8 bits as a PNG in a data URI, with a colour profile unless it is large."""
     import PIL.Image
 
     picture = PIL.Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels)

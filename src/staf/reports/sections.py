@@ -7,16 +7,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..figures.activations import ActivationCurves, activation_curves
+from ..signals import SignalError
 from . import configuration as made
 from .charts import activation_chart, psnr_chart
 from .colours import ERROR_COLOURS
+from .other_signals import listen, see
 from .pictures import Pictures, View, pictures
 from .text import duration, number, text
 
 if TYPE_CHECKING:
     from ..api import Fit
 
-LABELS = {"psnr": "PSNR", "ssim": "SSIM", "lpips": "LPIPS", "psnr_of_file": "PSNR, saved file"}
+LABELS = {
+    "psnr": "PSNR",
+    "ssim": "SSIM",
+    "lpips": "LPIPS",
+    "psnr_of_file": "PSNR, saved file",
+    "iou": "IoU",
+    "chamfer": "Chamfer",
+    "normal_consistency": "Normals agree",
+    "log_spectral_distance": "Log-spectral distance",
+}
+OTHERS = {"audio": listen, "shape": see}
 PANES = (("target", "Target"), ("reconstruction", "Reconstruction"), ("error", "Error"))
 
 
@@ -36,17 +48,20 @@ def heading(fit: Fit) -> str:
 def numbers(fit: Fit, measures: dict[str, Any]) -> str:
     """The measures as tiles, PSNR first; words where one has no number."""
     notes = measures.get("notes", {})
-    tiles = [("PSNR", number(_measure(measures, "psnr"), 2), " dB", "main")]
+    main = next((name for name in ("iou", "psnr", *fit.metrics) if name in fit.metrics), "psnr")
+    unit, digits = (" dB", 2) if main == "psnr" else ("", 4)
+    tiles = [(LABELS.get(main, main), number(_measure(measures, main), digits), unit, "main")]
     if "ssim" in measures:
         tiles.append(("SSIM", number(_measure(measures, "ssim"), 4), "", ""))
     if measures.get("lpips") is not None:
         tiles.append(("LPIPS", number(measures["lpips"], 4), "", ""))
     if "psnr_of_file" in measures:
         tiles.append(("PSNR, saved file", number(_measure(measures, "psnr_of_file"), 2), " dB", ""))
-    known = {"psnr", "ssim", "lpips", "psnr_of_file"}
+    known = {main, "ssim", "lpips", "psnr_of_file"}
     for name, value in measures.items():
         if name not in known and name in fit.metrics:
-            tiles.append((name, number(value, 4), "", ""))
+            shown_value = number(value, 2) if name == "psnr" or value is None else f"{value:.4g}"
+            tiles.append((LABELS.get(name, name), shown_value, " dB" if name == "psnr" else "", ""))
     tiles += [
         ("Training", text(duration(fit.result.seconds)), "", ""),
         ("Steps", f"{fit.result.steps:,}", "", ""),
@@ -65,8 +80,18 @@ def numbers(fit: Fit, measures: dict[str, Any]) -> str:
 
 
 def look(fit: Fit) -> str:
-    """Target, reconstruction and error side by side, with a magnifier that moves over all three at once."""
-    if fit.signal is None or fit.signal.kind != "image" or fit.reconstruction.shape != fit.signal.shape:
+    """Target and reconstruction side by side; images with their error, and a magnifier over all three at once."""
+    if fit.signal is None:
+        return ""
+    try:
+        same_grid = fit.reconstruction.shape == fit.signal.shape
+    except SignalError as error:
+        return f'<section><h2>Look closer</h2><p class="explain">There is nothing to show: {text(error)}.</p></section>'
+    if not same_grid:
+        return ""
+    if fit.signal.kind in OTHERS:
+        return OTHERS[fit.signal.kind](fit)
+    if fit.signal.kind != "image":
         return ""
     seen = pictures(fit.signal, fit.reconstruction)
     choices = ""
@@ -248,4 +273,5 @@ def _measure(measures: dict[str, Any], name: str) -> float | None:
 
 
 def _describe(signal: Any) -> str:
-    return repr(signal).split(", ", 1)[-1].rstrip(")") if signal.kind == "image" else signal.kind
+    """What a signal's own repr says after its name."""
+    return repr(signal).removeprefix(f"{type(signal).__name__}({signal.name!r}").strip(", ").removesuffix(")")

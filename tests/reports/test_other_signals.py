@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import base64
+import io
+import wave
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import staf
+from staf.reports import report_html, write_run
+from staf.reports.other_signals import CLIP_BYTES, clip_uri
+from staf.signals import Audio, Shape
+
+from .browser import Browser, executable
+
+
+@pytest.fixture(scope="module")
+def sound() -> staf.Fit:
+    time = np.arange(400) / 2000
+    audio = Audio(np.sin(2 * np.pi * 40 * time).astype(np.float32) / 2, rate=2000, name="a, <b>tone</b>")
+    return staf.fit(audio, field=staf.siren(1, 1, width=16, depth=2), steps=20, progress=False, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def ball() -> staf.Fit:
+    shape = Shape.sphere(subdivisions=2, resolution=12)
+    return staf.fit(shape, field=staf.siren(3, 1, width=24, depth=2, omega0=5), steps=60, progress=False, device="cpu")
+
+
+def test_a_recording_can_be_heard_and_seen(sound: staf.Fit, tmp_path: Path) -> None:
+    paths = write_run(sound, tmp_path)
+    assert paths.reconstruction is not None
+    assert paths.reconstruction.suffix == ".wav"
+    html = paths.report.read_text("utf-8")
+    assert html.count('src="data:audio/wav;base64,') == 2
+    assert html.count('class="area solid"') == 3
+    assert "400 samples at 2000 Hz, mono" in html
+    assert "<b>" not in html
+
+
+def test_clips_are_the_samples_scaled_to_the_peak() -> None:
+    array = np.linspace(-0.5, 0.5, 100, dtype=np.float32)[:, None]
+    uri = clip_uri(array, 1000, 0.5, seconds=0.05)
+    with wave.open(io.BytesIO(base64.b64decode(uri.split(",")[1]))) as file:
+        assert (file.getframerate(), file.getnframes(), file.getsampwidth()) == (1000, 50, 2)
+        samples = np.frombuffer(file.readframes(50), "<i2")
+    assert np.abs(samples / 32767 - array[:50, 0] / 0.5).max() < 1e-4
+
+
+def test_long_recordings_are_cut_and_said_to_be() -> None:
+    audio = Audio(np.sin(np.arange(CLIP_BYTES) / 9).astype(np.float32), rate=48000)
+    fit = staf.fit(audio, field=staf.siren(1, 1, width=4, depth=1), steps=1, progress=False, device="cpu")
+    html = report_html(fit, {})
+    assert "the players hold the first 12.5 seconds" in html
+    assert len(html) < 5_000_000
+
+
+def test_a_shape_can_be_seen(ball: staf.Fit, tmp_path: Path) -> None:
+    paths = write_run(ball, tmp_path)
+    assert paths.reconstruction is not None
+    assert paths.reconstruction.suffix == ".ply"
+    html = paths.report.read_text("utf-8")
+    assert html.count('src="data:image/png;base64,') == 2
+    first = next(iter(ball.metrics))
+    assert f"{ball.metrics[first]:.2f}"[:4] in html
+
+
+@pytest.mark.skipif(executable() is None, reason="Chromium is not installed: apt-get install chromium")
+def test_both_pages_are_quiet_in_a_browser(sound: staf.Fit, ball: staf.Fit, tmp_path: Path) -> None:
+    with Browser() as browser:
+        for name, fit in (("sound", sound), ("ball", ball)):
+            browser.open(write_run(fit, tmp_path / name).report, width=390, height=844, phone=True)
+            assert browser.evaluate("document.documentElement.scrollWidth") <= 390
+        browser.evaluate("document.readyState")
+        assert browser.complaints == []
+        assert {url.split(":", 1)[0] for url in browser.requests} <= {"file", "data"}
