@@ -93,6 +93,16 @@ def test_external_buffers_are_refused(tmp_path):
         ({"nodes": [{"children": [1, 1]}, {}]}, "two parents"),
         ({"nodes": [{"children": "x"}]}, "children of a node"),
         ({"meshes": []}, "the mesh is empty|no readable GLB"),
+        ({"meshes": [{"primitives": [{}]}]}, "no readable GLB"),
+        ({"meshes": [], "nodes": [{"mesh": 3}]}, "no readable GLB"),
+        (
+            {
+                "accessors": [{"count": 20_000}],
+                "meshes": [{"primitives": [{"indices": 0}]}],
+                "nodes": [{"mesh": 0}] * 20_000,
+            },
+            "its scene has 400,000,000 corners of faces",
+        ),
     ],
 )
 def test_hostile_scenes_are_refused_before_they_are_built(tree, message):
@@ -130,7 +140,7 @@ def test_damage_is_one_sentence(suffix, tmp_path):
     [
         (b"ply\nformat ascii 1.0\nelement vertex 0\nelement face 0\nend_header\n", "ply", "empty"),
         (ply_text(Mesh(np.zeros((3, 3)), np.array([[0, 1, 2]]))), "ply", "degenerate"),
-        (ply_text(Mesh(np.eye(3), np.zeros((0, 3), int))), "ply", "no faces|empty"),
+        (ply_text(Mesh(np.eye(3), np.zeros((0, 3), int))), "ply", "3 points and no faces: a point cloud"),
         (ply_text(box()).replace(b"vertex 8", b"vertex 80000000000"), "ply", "no readable PLY|vertices"),
         (b"", "obj", "empty|no readable"),
         (b"v nan 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "obj", "NaN"),

@@ -16,6 +16,9 @@ from staf.signals.mesh import Mesh, checked_mesh
 if TYPE_CHECKING:
     from staf.signals.shape import Shape
 
+# Corners of faces that a scene may have, once every mesh stands in every place it is given.
+MAX_CORNERS = 300_000_000
+
 
 def read_ply(path: Path, limit: int) -> Shape:
     """Reads PLY, text or binary."""
@@ -81,15 +84,19 @@ def parse_mesh(data: bytes, format: str) -> tuple[Mesh, list[str]]:
             return []
 
     try:
-        loaded = trimesh.load_mesh(
+        scene = trimesh.load_scene(
             io.BytesIO(data), file_type=format, resolver=Refusing(), process=False, skip_materials=True
         )
+        points = sum(len(part.vertices) for part in scene.geometry.values() if not hasattr(part, "faces"))
+        loaded = scene.to_mesh()
         vertices, faces = np.asarray(loaded.vertices), np.asarray(loaded.faces)
     except (SignalError, MemoryError):
         raise
     except Exception as error:
         # Parsers of damaged files fail in every way there is; the user needs one sentence.
         raise SignalError(f"it is no readable {format.upper()} file ({_first_line(error)})") from error
+    if points and not faces.size:
+        raise SignalError(f"it holds {points:,} points and no faces: a point cloud encloses nothing")
     if not vertices.size and not faces.size:
         raise SignalError("the mesh is empty: no vertices and faces were found in it")
     return checked_mesh(vertices, faces)
@@ -122,6 +129,7 @@ def _check_glb(data: bytes) -> None:
         if not isinstance(count, int) or not 0 <= count <= len(data):
             raise SignalError(f"it announces {count!r} elements in a file of {len(data):,} bytes")
     _check_nodes(_entries(tree, "nodes"))
+    _check_instances(tree)
 
 
 def _entries(tree: dict[str, Any], name: str) -> list[dict[str, Any]]:
@@ -144,3 +152,18 @@ def _check_nodes(nodes: list[dict[str, Any]]) -> None:
         reached.extend(child for child in children[node] if 0 <= child < len(nodes))
     if len(reached) < len(nodes):
         raise SignalError("a node of its scene is its own ancestor")
+
+
+def _check_instances(tree: dict[str, Any]) -> None:
+    """A mesh may be placed many times, so that a small file can unfold into more corners than memory holds."""
+    try:
+        counts = [int(accessor["count"]) for accessor in _entries(tree, "accessors")]
+        sizes = [
+            sum(counts[part["indices"] if "indices" in part else part["attributes"]["POSITION"]] for part in parts)
+            for parts in (mesh.get("primitives", []) for mesh in _entries(tree, "meshes"))
+        ]
+        total = sum(sizes[node["mesh"]] for node in _entries(tree, "nodes") if "mesh" in node)
+    except (KeyError, IndexError, TypeError) as error:
+        raise SignalError(f"it is no readable GLB file ({_first_line(error)})") from error
+    if total > MAX_CORNERS:
+        raise SignalError(f"its scene has {total:,} corners of faces, more than {MAX_CORNERS:,}")

@@ -73,10 +73,18 @@ class Shape:
             self.notes.append("faces disagree on which side is out: inside is told by the parity of crossings")
 
     @classmethod
-    def from_arrays(cls, vertices: np.ndarray, faces: np.ndarray, **options: Any) -> Shape:
-        """From vertices (n, 3) and triangles (m, 3); options as for `Shape`."""
+    def from_arrays(
+        cls,
+        vertices: np.ndarray,
+        faces: np.ndarray,
+        *,
+        resolution: int = RESOLUTION,
+        allow_open: bool = False,
+        name: str = "shape",
+    ) -> Shape:
+        """From vertices (n, 3) and triangles (m, 3), which are checked and cleaned as those of a file are."""
         mesh, notes = checked_mesh(vertices, faces)
-        return cls(mesh, notes=notes, **options)
+        return cls(mesh, resolution=resolution, allow_open=allow_open, name=name, notes=notes)
 
     @classmethod
     def sphere(cls, *, subdivisions: int = 3, resolution: int = RESOLUTION) -> Shape:
@@ -274,12 +282,15 @@ class Shape:
 
         return write_mesh(self.mesh, path)
 
-    def picture(self, size: int = 512, **view: Any) -> Image:
-        """A shaded picture, drawn without a screen; see `shape_picture.draw` for the view."""
+    def picture(self, size: int = 512, *, azimuth: float = 30.0, elevation: float = 15.0, up: str = "y") -> Image:
+        """A shaded picture of size x size pixels, drawn without a screen, transparent around the shape.
+
+        It is seen from `azimuth` degrees around the axis `up` ("x", "y" or "z") and `elevation` degrees above.
+        """
         from staf.signals.image import Image
         from staf.signals.shape_picture import draw
 
-        return Image(draw(self.mesh, size=size, **view), name=self.name)
+        return Image(draw(self.mesh, size=size, azimuth=azimuth, elevation=elevation, up=up), name=self.name)
 
     def _repr_png_(self) -> bytes | None:
         """What notebooks show."""
