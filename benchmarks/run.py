@@ -31,6 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=0.6, help="time for the repeats of one timing")
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     parser.add_argument("--seed", type=int, default=None, help="of the gate's inputs; fresh by default")
+    parser.add_argument("--commit", default=None, help="the commit to record where the copy has no repository")
     options = parser.parse_args(arguments)
     has_gpu = torch.cuda.is_available()
     device = options.device or {"gpu": "cuda", "cpu": "cpu"}.get(options.suite) or ("cuda" if has_gpu else "cpu")
@@ -38,6 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
         torch.set_num_threads(options.threads)
 
     def keep(document: dict[str, Any]) -> None:
+        document["commit"] = document["commit"] or options.commit
         atomic_write(options.out, json.dumps(document, indent=1))
         atomic_write(options.out.with_suffix(".md"), to_markdown(document))
 

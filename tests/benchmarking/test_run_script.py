@@ -11,6 +11,7 @@ import pytest
 from staf import ops
 from staf.benchmarking import runner
 from staf.benchmarking.rates import Rates
+from staf.experiments.machine import provenance
 from tests.benchmarking.tiny import tiny
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "run.py"
@@ -47,3 +48,12 @@ def test_a_red_gate_leaves_no_numbers(script, tmp_path, capsys, monkeypatch):
     seen = capsys.readouterr()
     assert seen.out == ""
     assert "nothing is reported" in seen.err
+
+
+def test_a_copy_without_a_repository_is_told_its_commit(script, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "provenance", lambda device: {**provenance(device), "commit": None})
+    out = tmp_path / "run.json"
+    words = ["--suite", "short", "--device", "cpu", "--out", str(out), "--seconds", "0.001", "--only", "latency*"]
+    assert script.main([*words, "--commit", "abc123"]) == 0
+    assert json.loads(out.read_text())["commit"] == "abc123"
+    assert "Commit abc123." in out.with_suffix(".md").read_text()
