@@ -113,10 +113,14 @@ class Browser:
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.call("Emulation.setEmulatedMedia", features=scheme)
         self.call("Page.navigate", url=path.absolute().as_uri())
+        self.until("document.body && document.body.dataset.ready === 'yes'")
+
+    def until(self, expression: str) -> None:
+        """Wait for what the browser does in its own time: loading, scrolling, turning touches into clicks."""
         deadline = time.monotonic() + SECONDS
-        while self.evaluate("document.body ? document.body.dataset.ready : ''") != "yes":
+        while not self.evaluate(expression):
             if time.monotonic() > deadline:
-                raise TimeoutError(f"{path} was not ready; it said {self.complaints}")
+                raise TimeoutError(f"{expression} did not come true; the page said {self.complaints}")
             time.sleep(0.02)
 
     def evaluate(self, expression: str) -> Any:
