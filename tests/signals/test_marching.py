@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial import KDTree
 from skimage.measure import marching_cubes
 
-from staf.signals.marching import _padded, march
+from staf.signals.marching import TooManyFaces, _padded, march
 from staf.signals.mesh import closure
 from tests.signals.solids import volume_of
 
@@ -71,6 +71,12 @@ def test_samples_at_the_level_leave_it_closed():
     for slab in (100, 10**9):
         mesh = march(volume, slab_samples=slab)
         assert closure(mesh.faces).watertight
+
+
+def test_noise_is_given_up():
+    noise = np.random.default_rng(0).random((30, 30, 30)).astype(np.float32)
+    with pytest.raises(TooManyFaces, match=r"over 5,000 faces, .* fit it longer, or lower the resolution"):
+        march(noise, slab_samples=3000, max_faces=5000)
 
 
 def test_memory_follows_the_slabs_and_not_the_volume():

@@ -10,9 +10,9 @@ import torch
 import staf
 from staf.fitting.task import Task
 from staf.metrics import iou, psnr
-from staf.signals import Image, Shape
+from staf.signals import Image, Shape, marching
 from staf.signals.mesh import Mesh
-from staf.tasks import Occupancy, Reconstruction, task_for
+from staf.tasks import Occupancy, Reconstruction, occupancy, task_for
 from tests.signals.solids import moved, sphere, torus
 
 FAR = moved(torus(), 3.0, (100.0, -20.0, 7.0))
@@ -98,6 +98,15 @@ def test_a_perfect_field_is_near_the_mesh(shape):
 def test_a_field_without_a_surface_is_infinitely_far(shape):
     measures = Occupancy(shape).evaluate(lambda points: torch.zeros(len(points), 1))
     assert measures["iou"] == 0
+    assert measures["chamfer"] == math.inf
+
+
+def test_the_noise_of_an_untrained_field_is_still_counted(shape, generator, monkeypatch):
+    monkeypatch.setattr(occupancy, "MAX_FACES", 1000)
+    monkeypatch.setattr(marching.march, "__kwdefaults__", {**marching.march.__kwdefaults__, "slab_samples": 2000})
+    noise = torch.rand(shape.points, 1, generator=generator)
+    measures = Occupancy(shape).evaluate(lambda points: noise)
+    assert measures["iou"] == pytest.approx(float(iou(noise > 0.5, shape.values() > 0.5)))
     assert measures["chamfer"] == math.inf
 
 

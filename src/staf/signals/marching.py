@@ -6,15 +6,28 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from staf.signals.errors import SignalError
 from staf.signals.mesh import Mesh
 
 # Samples marched at once.
 SLAB_SAMPLES = 2**24
 # Samples are kept this far from the level, so that no vertex falls on a sample, where edges could not be told apart.
 CLEARANCE = 1e-3
+# Some 8 GB of vertices and faces.
+MAX_FACES = 100_000_000
 
 
-def march(planes: Iterable[np.ndarray], level: float = 0.5, slab_samples: int = SLAB_SAMPLES) -> Mesh | None:
+class TooManyFaces(SignalError):
+    """A surface with more faces than allowed: noise, most often."""
+
+
+def march(
+    planes: Iterable[np.ndarray],
+    level: float = 0.5,
+    *,
+    slab_samples: int = SLAB_SAMPLES,
+    max_faces: int = MAX_FACES,
+) -> Mesh | None:
     """The surface at `level` of samples given as planes float32 (b, c), one for each index of the first axis.
 
     Vertices are in samples: the first sample of the first plane is at (0, 0, 0). A shape that reaches the grid's edge
@@ -23,7 +36,7 @@ def march(planes: Iterable[np.ndarray], level: float = 0.5, slab_samples: int = 
     the whole, and closed. Faces look towards smaller values. None: there is no surface.
 
     Samples within 1e-3 of the level are moved to that distance, and those further than 1 are brought to 1, which moves
-    the surface of an occupancy by less than 1e-3 of a sample or so.
+    the surface of an occupancy by less than 1e-3 of a sample or so. A surface of over `max_faces` faces is given up.
 
     >>> block = np.zeros((3, 3, 3), np.float32)
     >>> block[1, 1, 1] = 1
@@ -35,6 +48,11 @@ def march(planes: Iterable[np.ndarray], level: float = 0.5, slab_samples: int = 
     for start, slab in _slabs(_padded(planes, level), slab_samples):
         vertices, faces = _surface(slab, level)
         joined.add(vertices, faces, start, len(slab) - 1)
+        if joined.face_count > max_faces:
+            raise TooManyFaces(
+                f"the surface has over {max_faces:,} faces, which is noise for most fields: fit it longer, or lower "
+                "the resolution"
+            )
     return joined.mesh()
 
 
@@ -101,6 +119,7 @@ class _Joined:
         self.vertices: list[np.ndarray] = []
         self.faces: list[np.ndarray] = []
         self.count = 0
+        self.face_count = 0
         self.seam = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     def add(self, vertices: np.ndarray, faces: np.ndarray, start: int, last: int) -> None:
@@ -116,6 +135,7 @@ class _Joined:
         self.count += int(fresh.sum())
         self.vertices.append(vertices[fresh].astype(np.float64) + np.array([start, -1, -1]))
         self.faces.append(names[faces])
+        self.face_count += len(faces)
         above = np.flatnonzero(vertices[:, 0] == last)
         edges = _edge_names(vertices[above, 1:])
         order = np.argsort(edges)
