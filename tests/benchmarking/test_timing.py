@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import time
 
-from staf.benchmarking.timing import Effort, median_seconds
+from staf.benchmarking.timing import Effort, seconds_of
 
 
 def test_the_median_is_of_all_runs_and_ignores_one_slow():
@@ -13,8 +13,13 @@ def test_the_median_is_of_all_runs_and_ignores_one_slow():
         calls.append(1)
         time.sleep(next(waits))
 
-    assert 0.001 <= median_seconds(run, "cpu", 3) < 0.04
+    assert 0.001 <= seconds_of(run, "cpu", 3) < 0.04
     assert len(calls) == 3
+
+
+def test_another_number_of_the_repeats_can_be_picked():
+    waits = iter([0.001, 0.03])
+    assert seconds_of(lambda: time.sleep(next(waits)), "cpu", 2, pick=max) >= 0.03
 
 
 def test_effort_bounds_the_repeats():

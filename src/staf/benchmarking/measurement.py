@@ -12,7 +12,7 @@ import torch
 from ..fitting.stepper import is_out_of_memory
 from .cases import Case, Version
 from .programs import build
-from .timing import Effort, median_seconds, once
+from .timing import Effort, seconds_of, once
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def _measure(case: Case, version: Version, device: str, effort: Effort) -> Measu
     repeats = effort.repeats(seconds)
     if repeats > 1:
         started = time.process_time()
-        seconds = median_seconds(program.run, device, repeats, wall=program.wall)
+        seconds = seconds_of(program.run, device, repeats, wall=program.wall)
         processor = (time.process_time() - started) / repeats
     peak = (torch.cuda.max_memory_allocated(device) - before) / 2**30 if on_gpu else None
     units = program.units

@@ -1,4 +1,7 @@
-"""What this machine can do at best, measured at the start of a run: matrix products, copies, sines."""
+"""What this machine can do at best, measured at the start of a run: matrix products, copies, sines.
+
+Rates are of the fastest repeat: what disturbs a run makes it slower, never faster.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from dataclasses import dataclass
 
 import torch
 
-from .timing import median_seconds
+from .timing import seconds_of
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ def measure_rates(device: str, *, side: int | None = None, copied: int | None = 
     on_gpu = device.startswith("cuda")
     side = side or (8192 if on_gpu else 1024)
     copied = copied or (2**28 if on_gpu else 2**24)
-    repeats = 10 if on_gpu else 5
+    repeats = 10 if on_gpu else 20
     matmul = {"fp32": _matmul_rate(device, side, repeats, torch.float32)}
     if on_gpu:
         with _tf32_allowed():
@@ -37,7 +40,7 @@ def measure_rates(device: str, *, side: int | None = None, copied: int | None = 
     source = torch.zeros(copied, device=device)
     target = torch.empty_like(source)
     target.copy_(source)
-    copy = 8 * copied / median_seconds(lambda: target.copy_(source), device, repeats)
+    copy = 8 * copied / seconds_of(lambda: target.copy_(source), device, repeats, pick=min)
     return Rates(matmul, copy, _sine_rate(device) if on_gpu else None)
 
 
@@ -50,7 +53,7 @@ def _matmul_rate(device: str, side: int, repeats: int, dtype: torch.dtype) -> fl
         product = functools.partial(torch.mm, a, b, out=out)
         for _ in range(3):
             product()
-        best = max(best, 2 * n * k * k / median_seconds(product, device, repeats))
+        best = max(best, 2 * n * k * k / seconds_of(product, device, repeats, pick=min))
     return best
 
 

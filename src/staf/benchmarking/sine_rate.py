@@ -6,7 +6,7 @@ import torch
 import triton
 import triton.language as tl
 
-from .timing import median_seconds
+from .timing import seconds_of
 
 SINES = 256
 
@@ -35,4 +35,4 @@ def hardware_sine_rate(device: str) -> float:
 
     for _ in range(3):
         run()
-    return block * programs * SINES / median_seconds(run, device, 10)
+    return block * programs * SINES / seconds_of(run, device, 10, pick=min)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import torch
@@ -44,14 +44,21 @@ def once(run: Callable[[], object], device: str) -> float:
     return time.perf_counter() - start
 
 
-def median_seconds(run: Callable[[], object], device: str, repeats: int, *, wall: bool = False) -> float:
-    """The median of `repeats` runs.
+def seconds_of(
+    run: Callable[[], object],
+    device: str,
+    repeats: int,
+    *,
+    wall: bool = False,
+    pick: Callable[[Iterable[float]], float] = statistics.median,
+) -> float:
+    """The median of `repeats` runs, or what `pick` makes of them.
 
     On a GPU runs are queued one after another and timed by events, as in a training loop; with `wall`, each is waited
     for, as a caller who needs the answer would.
     """
     if wall or not device.startswith("cuda"):
-        return statistics.median(once(run, device) for _ in range(repeats))
+        return pick([once(run, device) for _ in range(repeats)])
     events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(repeats)]
     torch.cuda.synchronize(device)
     for start, end in events:
@@ -59,4 +66,4 @@ def median_seconds(run: Callable[[], object], device: str, repeats: int, *, wall
         run()
         end.record()
     torch.cuda.synchronize(device)
-    return statistics.median(start.elapsed_time(end) / 1e3 for start, end in events)
+    return pick([start.elapsed_time(end) / 1e3 for start, end in events])
