@@ -12,7 +12,7 @@ import torch
 from ..fitting.stepper import is_out_of_memory
 from .cases import Case, Version
 from .programs import build
-from .timing import Effort, seconds_of, once
+from .timing import Effort, once, seconds_of
 
 
 @dataclass(frozen=True)
