@@ -31,8 +31,8 @@ def inspect_figure(field: Any, start: Mapping[str, Tensor] | None = None) -> Fig
 
     >>> import numpy as np, staf
     >>> fit = staf.fit(np.eye(8, dtype=np.float32), field=staf.staf(2, 1, width=8, depth=2), steps=1, progress=False)
-    >>> len(inspect_figure(fit.field, fit.start).axes)
-    6
+    >>> [axes.get_title("left") for axes in inspect_figure(fit.field, fit.start).axes[:2]]
+    ['Layer 1', 'Layer 2']
     """
     module, metadata = field.module, field.metadata
     if start is None:
