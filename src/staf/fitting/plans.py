@@ -32,9 +32,21 @@ class Budget:
     target_db: float | None = None
 
 
-# With 400 steps of 8,192 pixels on eight 256x256 photos, 1.5e-3 for both rates ends at 44.6 dB in the mean and 41.5 on
-# the worst photo; at 3e-3, which is right for full batches, two of the eight end below 20 dB.
-MINI_BATCH_RATE = 1.5e-3
+# Rates of Adam and Muon for full batches, the best of a small search for each network (docs/recipes.md).
+RATES = {
+    "staf": 3e-3,
+    "siren": 1e-3,
+    "finer": 5e-4,
+    "wire": 3e-3,
+    "gauss": 3e-3,
+    "ffn": 3e-3,
+    "pemlp": 3e-3,
+    "mfn": 3e-3,
+    "incode": 1e-3,
+}
+# Mini-batches are noisy. With 400 steps of 8,192 pixels on eight 256x256 photos, STAF at 1.5e-3 ends at 44.6 dB in the
+# mean and 41.5 on the worst photo; at 3e-3 two of the eight end below 20 dB.
+MINI_BATCH_FACTOR = 0.5
 
 FieldFactory = Callable[[torch.Generator], nn.Module]
 
@@ -90,20 +102,21 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
     recipe = recipes.default(steps=steps or 1, batch=batch).replace(
         steps=steps, seconds=budget.seconds, target_db=budget.target_db
     )
-    if batch is not None:
-        recipe = recipe.replace(rate=MINI_BATCH_RATE, matrix_rate=MINI_BATCH_RATE)
+    rate = RATES[model] * (1.0 if batch is None else MINI_BATCH_FACTOR)
+    recipe = recipe.replace(rate=rate, matrix_rate=rate)
     reasons = [
         f"model {model}: {signal.in_features} coordinates to {signal.out_features} values, 4 activated layers of 256",
         "Muon on the hidden matrices, Adam on the rest: worth more than any choice of activation (docs/recipes.md)",
-        "C, Omega and Phi learn three times faster than the other weights",
+        f"rates of {rate:g}, from a search with the same trials for every model"
+        + ("" if batch is None else ", halved because mini-batches are noisy"),
     ]
     if batch is None:
         reasons.append(f"every step sees all {points:,} points")
     else:
         reasons.append(f"steps of {batch:,} of the {points:,} points: many cheap steps gain more per second")
-        reasons.append(f"rates of {MINI_BATCH_RATE:g}, half those of full batches, whose gradients have no noise")
     if model == "staf":
         reasons.append("the activation starts at SIREN's sine, with four weaker terms spread evenly below omega0")
+        reasons.append("C, Omega and Phi learn three times faster than the other weights")
     if budget.steps is None and budget.seconds is None:
         reasons.append(f"no budget was given: {steps} steps, the default on this device")
     if recipe.seconds is not None:
