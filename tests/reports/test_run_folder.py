@@ -143,3 +143,22 @@ class _Zero(torch.nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x @ self.weight
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["with the truth", "without"])
+def test_other_tasks_leave_runs_that_claim_no_command(known: bool, tmp_path: Path) -> None:
+    from staf.tasks import SuperResolution
+
+    truth = small_image(16, 24)
+    task = SuperResolution.simulated(truth, 2)
+    if not known:
+        task = SuperResolution(task.observed, 2)
+    fit = staf.fit(task, field=staf.siren(2, 3, width=8, depth=2), steps=2, progress=False, device="cpu")
+    paths = write_run(fit, tmp_path)
+    document = json.loads(paths.config.read_text())
+    assert document["reproduce"]["command"] is None
+    assert "staf.fit(your_task" in document["reproduce"]["python"]
+    report = paths.report.read_text("utf-8")
+    assert ("There is nothing to compare" in report) is not known
+    assert (report.count("<img ") == 3) is known
+    assert ("<img" in fit._repr_html_()) is known

@@ -14,6 +14,8 @@ import torch
 if TYPE_CHECKING:
     from ..api import Fit
 
+# Tasks that `staf.fit` makes of a signal by itself; others are given.
+WHOLE_SIGNALS = ("reconstruction", "occupancy")
 PACKAGES = ("staf", "torch", "numpy", "safetensors", "pillow", "scikit-image")
 
 
@@ -78,6 +80,8 @@ def command(fit: Fit) -> str | None:
     architecture = getattr(fit.module, "architecture", None)
     if source is None or architecture is None or fit.plan.recipe != fit.recipe or not fit.from_seed:
         return None
+    if fit.field.metadata.get("task") not in WHOLE_SIGNALS:
+        return None
     words = ["staf", "fit", str(source), "--model", architecture["name"], "--seed", str(fit.result.seed)]
     for flag, value in (("--steps", fit.recipe.steps), ("--seconds", fit.recipe.seconds)):
         if value is not None:
@@ -92,6 +96,8 @@ def python(fit: Fit) -> str:
     """The Python that repeats a fit, every constant spelled out."""
     source = getattr(fit.signal, "source", None)
     opened = repr(str(source)) if source is not None else "your_signal"
+    if fit.field.metadata.get("task") not in WHOLE_SIGNALS:
+        opened = "your_task"
     architecture = getattr(fit.module, "architecture", None)
     seed = fit.result.seed
     if architecture is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..signals import SignalError
 from .pictures import pictures
 from .text import duration, number, text
 
@@ -23,7 +24,10 @@ def notebook_html(fit: Fit) -> str:
     )
     if fit.signal is None or fit.signal.kind != "image" or fit.reconstruction.shape != fit.signal.shape:
         return line
-    seen = pictures(fit.signal, fit.reconstruction)
+    try:
+        seen = pictures(fit.signal, fit.reconstruction)
+    except SignalError:
+        return line
     whole = seen.views[0]
     figures = "".join(
         f'<figure style="margin:0"><img src="{source}" alt="{name}" '

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,6 @@ LABELS = {
     "normal_consistency": "Normals agree",
     "log_spectral_distance": "Log-spectral distance",
 }
-OTHERS = {"audio": listen, "shape": see}
 PANES = (("target", "Target"), ("reconstruction", "Reconstruction"), ("error", "Error"))
 
 
@@ -80,19 +80,21 @@ def numbers(fit: Fit, measures: dict[str, Any]) -> str:
 
 
 def look(fit: Fit) -> str:
-    """Target and reconstruction side by side; images with their error, and a magnifier over all three at once."""
+    """Target and reconstruction side by side, as the kind of signal asks for; nothing for a task without a signal."""
     if fit.signal is None:
         return ""
     try:
-        same_grid = fit.reconstruction.shape == fit.signal.shape
+        if fit.reconstruction.shape != fit.signal.shape or fit.signal.kind not in LOOKS:
+            return ""
+        return LOOKS[fit.signal.kind](fit)
     except SignalError as error:
-        return f'<section><h2>Look closer</h2><p class="explain">There is nothing to show: {text(error)}.</p></section>'
-    if not same_grid:
-        return ""
-    if fit.signal.kind in OTHERS:
-        return OTHERS[fit.signal.kind](fit)
-    if fit.signal.kind != "image":
-        return ""
+        return (
+            f'<section><h2>Look closer</h2><p class="explain">There is nothing to compare: {text(error)}.</p></section>'
+        )
+
+
+def magnify(fit: Fit) -> str:
+    """Target, reconstruction and error of an image side by side, with a magnifier that moves over all three at once."""
     seen = pictures(fit.signal, fit.reconstruction)
     choices = ""
     if len(seen.views) > 1:
@@ -275,3 +277,6 @@ def _measure(measures: dict[str, Any], name: str) -> float | None:
 def _describe(signal: Any) -> str:
     """What a signal's own repr says after its name."""
     return repr(signal).removeprefix(f"{type(signal).__name__}({signal.name!r}").strip(", ").removesuffix(")")
+
+
+LOOKS: dict[str, Callable[[Fit], str]] = {"image": magnify, "audio": listen, "shape": see}
