@@ -23,4 +23,9 @@ __all__ = [
 ]
 
 # Name on the command line -> module; each has `add_arguments`, `sweep` and `draw` (see image_comparison).
-EXPERIMENTS = {"image-comparison": "staf.experiments.image_comparison"}
+EXPERIMENTS = {
+    "image-comparison": "staf.experiments.image_comparison",
+    "audio": "staf.experiments.audio",
+    "super-resolution": "staf.experiments.super_resolution",
+    "denoising": "staf.experiments.denoising",
+}

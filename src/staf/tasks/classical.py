@@ -74,22 +74,24 @@ DENOISERS: dict[str, tuple[Denoiser, Sequence[float]]] = {
 }
 
 
-def denoised(task: Denoising) -> dict[str, Float[Tensor, "n c"]]:
+def denoised(task: Denoising, methods: Sequence[str] = tuple(DENOISERS)) -> dict[str, Float[Tensor, "n c"]]:
     """What each classical denoiser makes of a task's observation, its strength chosen by the task's held-out pixels."""
     results = {}
-    for name, (denoise, strengths) in DENOISERS.items():
+    for name in methods:
+        denoise, strengths = DENOISERS[name]
         strength = chosen_strength(task, denoise, strengths)
         restored = task.transform.clamp(denoise(task.observation.cpu(), strength))
         results[name] = restored.flatten(1).T
     return results
 
 
-def oracle_denoised(task: Denoising) -> dict[str, Float[Tensor, "n c"]]:
+def oracle_denoised(task: Denoising, methods: Sequence[str] = tuple(DENOISERS)) -> dict[str, Float[Tensor, "n c"]]:
     """The same with the strength that the truth finds best: what the papers' oracle protocol would report."""
     assert task.truth is not None
     truth = task.transform.fitted(task.truth.values())
     results = {}
-    for name, (denoise, strengths) in DENOISERS.items():
+    for name in methods:
+        denoise, strengths = DENOISERS[name]
         tries = [task.transform.clamp(denoise(task.observation.cpu(), s)).flatten(1).T for s in strengths]
         results[name] = min(tries, key=lambda restored: float((restored - truth).square().mean()))
     return results

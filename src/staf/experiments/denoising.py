@@ -1,0 +1,164 @@
+"""Denoising with every network, by the paper's protocol and by ours, beside total variation and non-local means.
+
+python -m staf.experiments denoising --images DIR --models staf siren --readouts 0 2
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from staf.experiments.experiment import Context, Data, Outcome, outcome_of
+from staf.experiments.images import image_data, named_paths, open_image
+from staf.experiments.protocols import MODELS, PROTOCOLS, paper_plan, protocol_table
+from staf.experiments.restored import draw_restored, restored_arrays
+from staf.experiments.result import Result
+from staf.experiments.tables import Table
+
+if TYPE_CHECKING:
+    from staf.fitting import Plan
+    from staf.tasks import Denoising as Task
+
+NAME = "denoising"
+CLASSICAL = ("total variation", "non-local means")
+MEASURES = {"psnr": ("PSNR (dB)", 2), "ssim": ("SSIM", 4), "oracle_psnr": ("best step by the truth (dB)", 2)}
+# The paper's text; its released code takes the best epoch by the clean image, which is the oracle's column.
+PUBLISHED = {"staf": {"oracle_psnr": 24.19}}
+
+
+@dataclass(frozen=True)
+class DenoisingRun:
+    """One network, or a classical method, on one noisy image; the seed draws the noise too."""
+
+    image: str
+    model: str
+    protocol: str = "ours"
+    photons: float = 10.0
+    readout: float = 0.0
+    held_out: float = 0.05
+    seed: int = 0
+    steps: int | None = None
+
+
+@dataclass(frozen=True)
+class Denoising:
+    """The experiment; `images` maps the names in configurations to files."""
+
+    images: Mapping[str, str]
+
+    name = NAME
+    version = 1
+    protocol = (
+        "photon noise by mean count, readout noise; PSNR and SSIM of the weights that held-out pixels chose, one fresh "
+        "pass, clamped, peak 1, with the best step by the truth beside it; ours: default plan; paper and released: 501 "
+        "epochs of 4,096 pixels, Adam 1.5e-4 and 2.5e-4, samples at the ends; classical strengths by held-out pixels"
+    )
+
+    def label(self, configuration: DenoisingRun) -> str:
+        c = configuration
+        return f"{c.image} {c.photons:g} photons readout {c.readout:g} {c.model} {c.protocol} seed {c.seed}"
+
+    def data(self, configuration: DenoisingRun) -> Data:
+        return Data(configuration.image, image_data(self.images[configuration.image]).sha256)
+
+    def run(self, configuration: DenoisingRun, context: Context) -> Outcome:
+        from staf.tasks import KeepBestHeldOut, Oracle
+        from staf.tasks.classical import denoised, measured, oracle_denoised
+
+        task = task_of(open_image(self.images[configuration.image]), configuration)
+        shared = (context.share(f"{context.stem}-seen", restored_arrays(task)),)
+        if configuration.model in CLASSICAL:
+            began = time.monotonic()
+            values = denoised(task, [configuration.model])[configuration.model]
+            details: dict[str, Any] = {"seconds": time.monotonic() - began, "steps": 0}
+            best = oracle_denoised(task, [configuration.model])[configuration.model]
+            metrics = {**measured(task, values), "oracle_psnr": measured(task, best)["psnr"]}
+            picture = values.reshape(*task.signal.shape, -1).numpy()
+            return Outcome(metrics, details=details, arrays={"restored": picture}, shared=shared)
+        plan = plan_of(task, configuration, context.device.split(":")[0])
+        every = max(1, (plan.recipe.total_steps(task.points) or 1000) // 200)
+        keep, oracle = KeepBestHeldOut(task, every=every), Oracle(task, every=every)
+        steps = {} if configuration.steps is None else {"steps": configuration.steps}
+        # What the callbacks have seen is not in a checkpoint, so an interrupted run begins again.
+        context.checkpoint.unlink(missing_ok=True)
+        fit = context.fit(task, plan=plan, seed=configuration.seed, callbacks=[keep, oracle], **steps)
+        picture = task.restored(fit.module).cpu().reshape(*task.signal.shape, -1).numpy()
+        outcome = outcome_of(
+            fit,
+            details={"reasons": list(plan.reasons), "kept_step": keep.best_step, "oracle_step": oracle.step},
+            arrays={"restored": picture},
+            shared=shared,
+        )
+        return Outcome(
+            {**outcome.metrics, "oracle_psnr": oracle.psnr}, outcome.history, outcome.details, outcome.arrays, shared
+        )
+
+
+def task_of(image: Any, configuration: DenoisingRun) -> Task:
+    """The task of a run; one seed gives every network the same noise and the same held-out pixels."""
+    import torch
+
+    from staf.operators import PhotonNoise
+    from staf.tasks import Denoising as Task
+
+    convention: Any = "centres" if configuration.protocol == "ours" else "ends"
+    noise = PhotonNoise(configuration.photons, configuration.readout)
+    generator = torch.Generator().manual_seed(configuration.seed)
+    return Task.simulated(image, noise, generator=generator, held_out=configuration.held_out, convention=convention)
+
+
+def plan_of(task: Task, configuration: DenoisingRun, device: str) -> Plan:
+    """The plan of a run's network under its protocol."""
+    from staf.fitting import Budget, plans, recipes
+    from staf.fitting.restoration_plans import denoising
+
+    if configuration.protocol == "ours":
+        return denoising(task, Budget(steps=configuration.steps), device=device, model=configuration.model)
+    recipe = recipes.paper_denoising() if configuration.protocol == "paper" else recipes.released_denoising()
+    sines = {"omega0": 5.0, "hidden_omega0": 5.0}
+    return paper_plan(task, configuration.model, plans.paper_staf_denoising, recipe=recipe, sines=sines)
+
+
+def table(results: Sequence[Result]) -> Table:
+    """A row for each network and protocol."""
+    return protocol_table("Denoising, weights by held-out pixels, peak 1", results, MEASURES, PUBLISHED)
+
+
+def draw(results: Sequence[Result], folder: Path) -> list[Path]:
+    """The table as Markdown and the pictures of the first image as PNG, from the results alone."""
+    return draw_restored(NAME, table(results), results, folder)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The experiment's own options."""
+    parser.add_argument("--images", nargs="+", default=[], metavar="PATH", help="image files, .npy, or folders")
+    parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME")
+    parser.add_argument("--protocols", nargs="+", default=["ours", "paper"], choices=PROTOCOLS)
+    parser.add_argument("--photons", type=float, default=10.0, metavar="X", help="mean count at value 1")
+    parser.add_argument("--readout", type=float, default=0.0, metavar="X", help="readout noise in photons")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
+    parser.add_argument("--steps", type=int, default=None, metavar="N", help="steps of each fit")
+
+
+def sweep(arguments: argparse.Namespace) -> tuple[Denoising, list[DenoisingRun]]:
+    """The experiment and its configurations from the options; the classical methods are always among them."""
+    images = named_paths(arguments.images)
+    if not images:
+        raise ValueError("--images must name at least one image file or folder, got none")
+    noise = {"photons": arguments.photons, "readout": arguments.readout}
+    products = itertools.product(images, arguments.models, arguments.protocols, arguments.seeds)
+    runs = [
+        DenoisingRun(image, model, protocol, seed=seed, steps=arguments.steps, **noise)
+        for image, model, protocol, seed in products
+    ]
+    methods = itertools.product(images, CLASSICAL, arguments.seeds)
+    runs += [DenoisingRun(image, method, seed=seed, **noise) for image, method, seed in methods]
+    example = task_of(open_image(next(iter(images.values()))), runs[0])
+    for model in arguments.models:
+        plan_of(example, DenoisingRun("", model), "cpu")
+    return Denoising(images), runs

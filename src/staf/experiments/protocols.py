@@ -1,0 +1,80 @@
+"""One network under one protocol, for the tasks beside images: the paper's, its released code's, and ours."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from staf.experiments.result import Result
+from staf.experiments.tables import Table, mean, number
+
+if TYPE_CHECKING:
+    from staf.fitting import Plan, Recipe
+
+PROTOCOLS = ("ours", "paper", "released")
+MODELS = ("staf", "siren", "finer", "wire", "gauss", "ffn", "pemlp", "mfn", "incode")
+SINES = ("staf", "siren", "finer", "wire", "incode")
+
+
+def paper_plan(
+    signal: Any,
+    model: str,
+    staf_plan: Callable[[Any], Plan],
+    *,
+    recipe: Recipe | None = None,
+    sines: Mapping[str, float] | None = None,
+    incode: Mapping[str, Any] | None = None,
+) -> Plan:
+    """The published schedule for every network: STAF as `staf_plan` builds it, the others with their own constants.
+
+    `sines` are the constants that the task gives to networks of sines, `incode` those of INCODE's reader.
+    """
+    from staf.fitting import Plan
+    from staf.nn.models import MODELS as factories
+
+    chosen = staf_plan(signal)
+    recipe = recipe or chosen.recipe
+    if model == "staf":
+        return Plan(chosen.field_factory, recipe, chosen.reasons, chosen.name)
+    arguments: dict[str, Any] = {**(sines or {})} if model in SINES else {}
+    if model == "incode":
+        arguments |= incode or {}
+
+    def factory(generator: Any) -> Any:
+        return factories[model](signal.in_features, signal.out_features, generator=generator, **arguments)
+
+    return Plan(factory, recipe, [f"{model} under {chosen.name}'s schedule"], chosen.name)
+
+
+def protocol_table(
+    title: str,
+    results: Sequence[Result],
+    measures: Mapping[str, tuple[str, int]],
+    published: Mapping[str, Mapping[str, float]],
+) -> Table:
+    """A row for each network and protocol, best mean PSNR first; `measures` maps a metric to its heading and digits.
+
+    `published` has the paper's own numbers by network and metric, which stand in columns of their own.
+    """
+    groups: dict[tuple[str, str], list[Result]] = defaultdict(list)
+    for result in results:
+        groups[str(result.configuration["model"]), str(result.configuration["protocol"])].append(result)
+
+    def value(group: Sequence[Result], metric: str) -> float:
+        return mean([result.metrics[metric] for result in group if metric in result.metrics])
+
+    told = [metric for metric in measures if any(metric in row for row in published.values())]
+    columns = ["network", "protocol", *(heading for heading, _ in measures.values())]
+    columns += [f"paper: {measures[metric][0]}" for metric in told] + ["parameters", "seconds", "runs"]
+    rows = []
+    ranked = sorted(groups.items(), key=lambda item: (math.isnan(value(item[1], "psnr")), -value(item[1], "psnr")))
+    for (model, protocol), group in ranked:
+        row = [model, protocol, *(number(value(group, metric), digits) for metric, (_, digits) in measures.items())]
+        row += [number(published.get(model, {}).get(metric, math.nan), measures[metric][1]) for metric in told]
+        parameters = group[0].details.get("parameters")
+        row.append("-" if parameters is None else f"{parameters:,}")
+        row += [number(mean([float(result.details["seconds"]) for result in group]), 1), str(len(group))]
+        rows.append(row)
+    return Table(title, columns, rows)

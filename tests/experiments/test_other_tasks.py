@@ -1,0 +1,100 @@
+"""Audio, super-resolution and denoising as experiments: run small, drawn from their files alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from staf.experiments import load_results
+from staf.experiments.__main__ import main
+from staf.experiments.audio import Audio, AudioRun, plan_of
+from staf.experiments.protocols import MODELS, protocol_table
+from staf.signals import Audio as Recording
+from tests.tasks.pictures import scene
+
+COMMON = ["--workers", "1", "--device", "cpu", "--no-progress", "--models", "staf", "siren", "--steps", "2"]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("wave.npy", np.sin(np.arange(1500) * 0.1).astype(np.float32))
+    np.save("scene.npy", scene(25, 32).array)
+    return tmp_path
+
+
+def test_audio(here, capsys):
+    words = ["audio", "--recording", "wave.npy", "--rate", "8000", "--protocols", "ours", "paper", "released"]
+    assert main([*words, *COMMON, "--folder", "r"]) == 0
+    results = load_results(here / "r", "audio")
+    assert len(results) == 6
+    assert {"psnr", "log_spectral_distance"} <= set(results[0].metrics)
+    said = capsys.readouterr().out
+    assert "spectral distance" in said
+    assert (here / "r" / "audio.png").stat().st_size > 10_000
+    recipes = {r.configuration["protocol"]: r.details["recipe"]["convention"] for r in results}
+    assert recipes == {"ours": "centres", "paper": "ends", "released": "ends"}
+
+
+def test_super_resolution(here, capsys):
+    assert main(["super-resolution", "--images", "scene.npy", *COMMON, "--folder", "r", "--samples", "1", "2"]) == 0
+    results = load_results(here / "r", "super-resolution")
+    by_model = {result.configuration["model"] for result in results}
+    assert by_model == {"staf", "siren", "bicubic", "Lanczos"}
+    assert all(r.arrays()["restored"].shape == (24, 32, 3) for r in results)
+    said = capsys.readouterr().out
+    assert "paper: PSNR (dB)" in said
+    assert "30.54" in said
+    assert (here / "r" / "super-resolution.png").stat().st_size > 10_000
+
+
+def test_denoising(here, capsys):
+    words = ["denoising", "--images", "scene.npy", "--readout", "2", "--protocols", "ours", "released"]
+    assert main([*words, *COMMON, "--folder", "r"]) == 0
+    results = load_results(here / "r", "denoising")
+    assert {r.configuration["model"] for r in results} == {"staf", "siren", "total variation", "non-local means"}
+    for result in results:
+        assert result.metrics["oracle_psnr"] >= result.metrics["psnr"] - 1e-4
+    observed = [r.arrays()["observed"] for r in results]
+    assert all(np.array_equal(observed[0], other) for other in observed)
+    assert "24.19" in capsys.readouterr().out
+
+
+def test_every_network_has_a_plan_under_every_protocol():
+    recording = Recording(np.sin(np.arange(4000) * 0.1), rate=4000)
+    for model in MODELS:
+        for protocol in ("ours", "paper", "released"):
+            chosen = plan_of(recording, AudioRun(model, protocol), "cpu")
+            assert chosen.field(0) is not None
+    sines = plan_of(recording, AudioRun("siren", "paper"), "cpu").field(0).architecture["arguments"]
+    assert (sines["omega0"], sines["hidden_omega0"]) == (3000.0, 30.0)
+
+
+def test_the_paper_is_told_beside_its_network_only(here):
+    main(["super-resolution", "--images", "scene.npy", *COMMON, "--folder", "r", "--no-figures"])
+    results = load_results(here / "r", "super-resolution")
+    drawn = protocol_table("t", results, {"psnr": ("dB", 2)}, {"staf": {"psnr": 1.25}})
+    column = drawn.columns.index("paper: dB")
+    assert {row[0]: row[column] for row in drawn.rows} == {
+        "staf": "1.25", "siren": "-", "bicubic": "-", "Lanczos": "-"}  # fmt: skip
+
+
+def test_mistakes_are_named(here, capsys):
+    for words, message in {
+        ("audio",): "--recording must name",
+        ("audio", "--recording", "wave.npy", "--models", "sirren"): "no model 'sirren'",
+        ("super-resolution",): "--images must name",
+        ("denoising", "--images", "scene.npy", "--photons", "-1"): "count must be a positive",
+    }.items():
+        assert main([*words, "--workers", "1", "--folder", "r"]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_planning_needs_no_torch():
+    code = "import sys, staf.experiments.audio, staf.experiments.denoising, staf.experiments.super_resolution as s; "
+    code += "assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    assert Audio("x").name == "audio"
