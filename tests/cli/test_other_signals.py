@@ -42,6 +42,15 @@ def test_a_mesh_is_fitted_and_rendered_at_another_resolution(staf, ball, here):
     assert np.abs(np.linalg.norm(mesh.vertices, axis=1) - 1).mean() < 0.3
 
 
+def test_an_open_mesh_is_refused_repaired_or_taken_as_it_is(staf, ball, here):
+    whole = open_signal(ball).mesh
+    Shape.from_arrays(whole.vertices, whole.faces[:-3]).save("open.ply")
+    budget = ("--steps", 2, "--resolution", 8)
+    assert "staf fit --repair" in staf("fit", "open.ply", *budget).refused()
+    assert staf("fit", "open.ply", *budget, "--repair", "--out", "repaired").code == 0
+    assert staf("fit", "open.ply", *budget, "--allow-open", "--out", "as-it-is").code == 0
+
+
 def test_options_follow_the_kind_of_file(staf, sound, ball, picture):
     assert "--resolution" in staf("fit", ball, "--help").out
     assert "--resolution" not in staf("fit", picture, "--help").out

@@ -12,7 +12,7 @@ from tyro.conf import Positional, arg
 
 from staf.cli.errors import Stopped, UserError, edge
 from staf.cli.kinds import kind_of
-from staf.cli.options import MODEL_NAMES, Count, FitOptions
+from staf.cli.options import MODEL_NAMES, Count, FitOptions, Flag
 from staf.cli.outputs import MEBIBYTE, prepare_folder
 from staf.cli.terminal import Terminal
 
@@ -63,6 +63,10 @@ class FitShape(FitSignal):
 
     resolution: Count = None
     """Voxels along the longest side."""
+    repair: Flag = False
+    """Weld seams, drop repeated faces and close holes before fitting."""
+    allow_open: Flag = False
+    """Take a surface with holes as it is; the inside is where its winding number says."""
 
 
 # Options by kind of signal; a kind that is not here is parsed as an image and refused when it is opened.
@@ -109,9 +113,11 @@ def _open(options: FitSignal) -> Any:
     if isinstance(options, FitImage) and options.max_pixels is not None:
         return open_signal(options.file, max_pixels=options.max_pixels)
     signal = open_signal(options.file)
-    if isinstance(options, FitShape) and options.resolution is not None:
+    if isinstance(options, FitShape):
         with edge():
-            signal = signal.sampled(options.resolution)
+            if options.repair:
+                signal = signal.repaired()
+            signal = signal.sampled(options.resolution, allow_open=options.allow_open)
     return signal
 
 

@@ -145,8 +145,8 @@ class Shape:
             few = "" if len(self.mesh.faces) > 3 else f" (it has {len(self.mesh.faces)}, and a closed one needs 4)"
             raise SignalError(
                 f"{self.name!r} is not watertight: {self.closure.loose:,} of {self.closure.edges:,} edges do not join "
-                f"two faces{few}; close the holes with shape.repaired(), or take the surface as it is with "
-                "shape.sampled(allow_open=True), which uses winding numbers"
+                f"two faces{few}; close the holes with shape.repaired() (staf fit --repair), or take the surface as it "
+                "is by winding numbers with shape.sampled(allow_open=True) (staf fit --allow-open)"
             )
         return volume_cache.cached(volume_cache.key_of(self.mesh, self.resolution, rule), self._voxelised)
 
