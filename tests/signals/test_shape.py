@@ -140,7 +140,7 @@ def test_an_open_surface_is_refused_with_what_to_do():
     ball = sphere(2)
     bowl = Shape(Mesh(ball.vertices, ball.faces[3:]), resolution=16, name="bowl")
     assert not bowl.watertight
-    message = r"'bowl' is not watertight: \d+ of 480 edges .* shape.repaired\(\), .* shape.sampled\(allow_open=True\)"
+    message = r"'bowl' is not watertight: \d+ of 480 edges .* shape.repaired\(\) .* shape.sampled\(allow_open=True\)"
     with pytest.raises(SignalError, match=message):
         _ = bowl.volume
     whole = Shape(ball, resolution=16).volume
