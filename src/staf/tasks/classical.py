@@ -14,9 +14,9 @@ from .super_resolution import SuperResolution
 
 Denoiser = Callable[[Tensor, float], Tensor]
 # Strengths tried, in units of the value range, for noise from faint to as strong as the picture.
-TV_WEIGHTS = tuple(0.02 * 2**k for k in range(7))
+TV_WEIGHTS = tuple(0.02 * 2 ** (k / 2) for k in range(13))
 NEIGHBOURS = torch.tensor([(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1) if (a, b) != (0, 0)])
-NLM_WIDTHS = tuple(0.03 * 1.5**k for k in range(8))
+NLM_WIDTHS = tuple(0.04 * 1.3**k for k in range(11))
 
 
 def bicubic(image: Float[Tensor, "c h w"], factor: int) -> Float[Tensor, "c H W"]:
