@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import tempfile
+import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,28 +26,23 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     ...     (pathlib.Path(folder) / "note.txt").read_text()
     'whole'
     """
-    path = Path(path)
-    temporary: Path | None = None
+    # A link keeps pointing at its file, which is what is replaced.
+    path = Path(os.path.realpath(path))
+    # The suffix stays last because many writers choose the format by it.
+    temporary = path.parent / f".staf-{secrets.token_hex(6)}{path.suffix}"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # The suffix stays last because many writers choose the format by it.
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem[:40]}.", suffix=path.suffix)
-        os.close(handle)
-        temporary = Path(name)
         yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        with open(temporary, "rb") as written:
+        with open(temporary, "rb+") as written:
             os.fsync(written.fileno())
+        if path.exists():
+            shutil.copymode(path, temporary)
         os.replace(temporary, path)
-        temporary = None
     except OSError as error:
         raise WriteError(error.errno, f"cannot write {path}: {_reason(error)}") from error
     finally:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
+        with contextlib.suppress(OSError):
+            temporary.unlink()
 
 
 def atomic_write(path: str | os.PathLike[str], data: bytes | str) -> None:

@@ -27,7 +27,7 @@ def test_a_failing_writer_leaves_the_old_file_and_nothing_else(tmp_path, error):
 
 
 def test_a_full_disk_is_named(tmp_path):
-    with pytest.raises(SignalError, match=r"cannot write '.*a\.png': No space left on device"):
+    with pytest.raises(SignalError, match=r"cannot write '.*a\.png': the disk is full"):
         fail_while_writing(tmp_path / "a.png", OSError(28, "No space left on device"))
 
 

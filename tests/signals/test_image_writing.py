@@ -116,7 +116,7 @@ def test_a_writer_that_fails_midway_leaves_the_old_file(tmp_path, suffix):
         yield old.array[:10]
         raise OSError(28, "No space left on device")
 
-    with pytest.raises(SignalError, match="No space left on device"):
+    with pytest.raises(SignalError, match="the disk is full"):
         write_bands(old, bands(), old.shape, path)
     assert np.array_equal(staf.signals.open(path).array, old.array)
     assert len(list(tmp_path.iterdir())) == 1
@@ -136,7 +136,7 @@ def test_a_full_disk_leaves_the_old_file(small_disk, suffix):
 
 def test_a_folder_without_permission_is_named(tmp_path, small_disk):
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
-    with pytest.raises(SignalError, match="Read-only file system"):
+    with pytest.raises(SignalError, match="no permission to write there"):
         Image(pixels()).save(small_disk / "a.png")
 
 

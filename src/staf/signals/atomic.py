@@ -1,14 +1,13 @@
-"""Files that appear whole or not at all."""
+"""Files of signals appear whole or not at all, and what stops them is a `SignalError`."""
 
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
+from staf import _files
 from staf.signals.errors import SignalError
 
 
@@ -16,9 +15,8 @@ from staf.signals.errors import SignalError
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yields a temporary path beside `path`, which replaces it when the block ends without an error.
 
-    The temporary file lives in the same folder, so that the last step is one rename. When anything fails (a full
-    disk, Ctrl-C, a bug in the writer) it is removed and an earlier file at `path` is left as it was. Errors of the
-    operating system become a `SignalError` that names `path`.
+    When anything fails (a full disk, Ctrl-C, a bug in the writer) it is removed and an earlier file at `path` is left
+    as it was. Folders are not made: a signal is saved where the user says.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -32,16 +30,9 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise SignalError(f"cannot write {str(path)!r}: it is a folder")
     if not target.parent.is_dir():
         raise SignalError(f"cannot write {str(path)!r}: the folder {str(target.parent)!r} does not exist")
-    temporary = target.parent / f".staf-{secrets.token_hex(6)}{target.suffix}"
     try:
-        yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        if target.exists():
-            shutil.copymode(target, temporary)
-        os.replace(temporary, target)
-    except OSError as error:
-        raise SignalError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
+        with _files.atomic_path(target) as temporary:
+            yield temporary
+    except _files.WriteError as error:
+        reason = str(error.strerror).partition(": ")[2] or str(error)
+        raise SignalError(f"cannot write {str(path)!r}: {reason}") from error
