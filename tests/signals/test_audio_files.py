@@ -101,3 +101,11 @@ def test_an_earlier_file_survives_a_failed_write(tmp_path):
     with pytest.raises(SignalError, match="FLAC cannot hold"):
         Audio(tone(channels=9), 8000).save(path)
     assert path.read_bytes() == before
+
+
+def test_long_recordings_are_told_about_windows(tmp_path, monkeypatch):
+    monkeypatch.setattr("staf.signals.audio_files.LONGEST", 100)
+    Audio(tone(101), 8000).save(tmp_path / "long.wav")
+    Audio(tone(100), 8000).save(tmp_path / "short.wav")
+    assert "fit_windows" in open_signal(tmp_path / "long.wav").notes[-1]
+    assert open_signal(tmp_path / "short.wav").notes == []

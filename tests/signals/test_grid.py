@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -61,3 +63,12 @@ def test_indexed_coordinates_are_rows_of_all_coordinates(convention):
     assert everything.shape == (210, 3)
     assert torch.equal(everything.reshape(5, 6, 7, 3)[2, 3, 4], torch.stack([axis(n, convention)[i]
                        for n, i in ((5, 2), (6, 3), (7, 4))]))  # fmt: skip
+
+
+@pytest.mark.parametrize("convention", ["centres", "ends"])
+@pytest.mark.parametrize("shape", [(1,), (2,), (1000,), (7, 501), (3, 1, 40)])
+def test_a_short_index_of_a_long_axis_gives_the_same_bits(convention, shape):
+    total = math.prod(shape)
+    whole = coordinates(shape, convention)
+    for index in (torch.tensor([0]), torch.tensor([total - 1]), torch.tensor([total // 2, total // 3])):
+        assert torch.equal(coordinates(shape, convention, index), whole[index])

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 FORMATS = {".wav": "WAV", ".flac": "FLAC", ".ogg": "OGG", ".oga": "OGG", ".mp3": "MP3"}
 LOSSY = {"OGG": "VORBIS", "MP3": "MPEG_LAYER_III"}
 BITS = {"PCM_S8": 8, "PCM_U8": 8, "PCM_16": 16, "PCM_24": 24, "PCM_32": 32}
+# Beyond this, neighbours on [-1, 1] are fewer than eight float32 steps apart: 95 seconds at 44.1 kHz.
+LONGEST = 2**22
 # Frames handed to an encoder at once: the Vorbis encoder overflows its stack on minutes of samples in one call.
 BLOCK = 1 << 16
 
@@ -39,6 +41,11 @@ def read_audio(path: Path, limit: int) -> Audio:
     full = int((np.abs(samples) >= 1 - 1 / 32768).sum()) if samples.size else 0
     if full > 1:
         notes.append(f"{full} samples are at full scale: the recording may be clipped, and is fitted as it is")
+    if len(samples) > LONGEST:
+        notes.append(
+            f"{len(samples)} samples lie closer on one axis than float32 tells apart well: staf.fit_windows fits them "
+            "in windows"
+        )
     return Audio(samples, rate, subtype=subtype, notes=notes)
 
 

@@ -26,12 +26,15 @@ def axis(size: int, convention: Convention = "centres", *, dtype: torch.dtype = 
         raise ValueError(f"a grid axis needs at least one sample, got {size}")
     if convention not in CONVENTIONS:
         raise ValueError(f"convention must be one of {', '.join(CONVENTIONS)}, got {convention!r}")
-    i = torch.arange(size, dtype=torch.float64)
+    return _positions(torch.arange(size), size, convention, dtype)
+
+
+def _positions(index: Tensor, size: int, convention: Convention, dtype: torch.dtype) -> Tensor:
+    """The positions of samples `index` along an axis of `size`, computed in float64."""
+    i = index.double()
     if convention == "centres":
         return ((2 * i + 1) / size - 1).to(dtype)
-    if size == 1:
-        return torch.zeros(1, dtype=dtype)
-    return (2 * i / (size - 1) - 1).to(dtype)
+    return (2 * i / max(1, size - 1) - (0 if size == 1 else 1)).to(dtype)
 
 
 def window(
@@ -79,7 +82,8 @@ def coordinates(
 ) -> Tensor:
     """Coordinates (n, d) of a grid in C order: all of them, or those of a flat `index` (n,).
 
-    With an index nothing of the grid's size is allocated, so that 512^3 voxels cost what the batch costs.
+    With an index nothing of the grid's size is allocated, so that 512^3 voxels, or an hour of audio, cost what the
+    batch costs.
 
     >>> coordinates((2, 2)).tolist()
     [[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]]
@@ -91,6 +95,9 @@ def coordinates(
         index = torch.arange(math.prod(shape), device=device)
     columns = []
     for size in reversed(shape):
-        columns.append(axis(size, convention, dtype=dtype).to(index.device)[index % size])
+        if size > index.numel():
+            columns.append(_positions(index % size, size, convention, dtype))
+        else:
+            columns.append(axis(size, convention, dtype=dtype).to(index.device)[index % size])
         index = index // size
     return torch.stack(columns[::-1], dim=-1)
