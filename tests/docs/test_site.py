@@ -43,6 +43,12 @@ def test_the_site_builds_without_a_warning(site: Path) -> None:
         assert (site / page).exists(), page
 
 
+def test_every_page_is_in_the_navigation_once() -> None:
+    pages = re.findall(r": (\S+\.(?:md|ipynb))$", (ROOT / "mkdocs.yml").read_text("utf-8"), flags=re.M)
+    found = [path.relative_to(DOCS).as_posix() for kind in ("md", "ipynb") for path in DOCS.rglob(f"*.{kind}")]
+    assert sorted(pages) == sorted(found)
+
+
 def test_the_reference_shows_docstrings_and_their_examples(site: Path) -> None:
     page = (site / "api" / "surface" / "index.html").read_text("utf-8")
     assert "whichever is reached first" in page
