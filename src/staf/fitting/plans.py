@@ -38,7 +38,7 @@ RATES = {
     "siren": 1e-3,
     "finer": 5e-4,
     "wire": 3e-3,
-    "gauss": 3e-3,
+    "gauss": 1.5e-3,
     "ffn": 3e-3,
     "pemlp": 3e-3,
     "mfn": 3e-3,
