@@ -75,6 +75,8 @@ def test_the_tables_show_numbers_notes_and_missing_values():
     assert "a \\| case" in text
     assert "not finished" not in text
     assert "not finished" in to_markdown(run | {"complete": False})
+    assert "Load" not in text
+    assert "Load as the run began: 7.0 on 2 cores." in to_markdown(run | {"load": 7.0})
 
 
 def test_a_suite_without_marks_has_no_table_of_them():

@@ -33,6 +33,7 @@ def test_the_document_says_what_was_measured_where():
     assert document["complete"]
     assert document["gate"]["seed"] == 3
     assert document["machine"]["cpu"]
+    assert document["load"] >= 0
     assert document["versions"]["torch"] == torch.__version__
     assert [json.loads(text)["complete"] for text in kept] == [False, False, True]
     assert len(document["records"]) == 4

@@ -69,12 +69,14 @@ def to_markdown(document: dict[str, Any]) -> str:
     parts.append(f"copy {rates['copy_bytes'] / 1e9:.4g} GB/s")
     if rates["sines"]:
         parts.append(f"{rates['sines'] / 1e12:.3g} T hardware sines/s")
+    load = document.get("load")
     lines = [
         f"# Benchmarks: {document['suite']}",
         "",
         f"{where}. {versions}. Commit {document['commit']}. {document['date']}.",
         "",
         f"Measured rates: {', '.join(parts)}.",
+        *([] if load is None else [f"Load as the run began: {load:.1f} on {machine['cores']} cores."]),
         f"Gate: {len(document['gate']['checks'])} checks passed (seed {document['gate']['seed']}).",
         "",
         *([] if document["complete"] else ["The run was not finished.", ""]),

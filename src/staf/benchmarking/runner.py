@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -52,6 +53,8 @@ def run_suite(
         "format": FORMAT,
         "suite": suite,
         **provenance(device),
+        # How many processes wanted a core as the run began: what else the machine was doing.
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "gate": {"seed": seed, "checks": gate},
         "rates": {"matmul_flops": rates.matmul, "copy_bytes": rates.copy, "sines": rates.sines},
         "rounds": ROUNDS,
