@@ -27,10 +27,19 @@ def test_the_default_is_the_measured_recipe():
     assert (recipe.amplitude_rate, recipe.frequency_rate, recipe.phase_rate) == (3.0, 3.0, 3.0)
     field = plan(PHOTO).field(seed=0)
     first = field.activations[0]
-    torch.testing.assert_close(first.frequency.detach(), 90 * torch.tensor([1.0, 0.2, 7 / 15, 11 / 15, 1.0]))
+    torch.testing.assert_close(first.frequency.detach(), 89.6 * torch.tensor([1.0, 0.2, 7 / 15, 11 / 15, 1.0]))
     assert first.amplitude[0] == 1
     assert first.phase[0] == 0
     assert sum(p.numel() for p in field.parameters()) == 198_975
+
+
+@pytest.mark.parametrize(("shape", "omega0"), [((256, 256), 89.6), ((64, 20), 22.4), ((1, 1), 10), ((512, 9), 90)])
+def test_omega0_follows_the_size_of_the_picture(shape, omega0):
+    chosen = plan(SimpleNamespace(in_features=2, out_features=3, shape=shape))
+    assert chosen.field(0).architecture["arguments"]["omega0"] == pytest.approx(omega0)
+    assert any("omega0" in reason for reason in chosen.reasons)
+    task = SimpleNamespace(in_features=2, out_features=3, points=9, signal=SimpleNamespace(shape=shape))
+    assert plan(task).field(0).architecture["arguments"]["omega0"] == pytest.approx(omega0)
 
 
 def test_budgets_are_kept_and_explained():

@@ -77,8 +77,8 @@ class Result:
 class Keeper:
     """Keeps the last good weights, and decides when a fit has diverged.
 
-    Diverged means: the loss is not finite, or over ten times its first value, or it stayed a hundred times above its
-    best for `patience` steps (short spikes recover, and are left alone). The weights after a step are judged by the
+    Diverged means: the loss is not finite, or over ten times its first value and over one (the square of the peak), or
+    it stayed a hundred times above its best for `patience` steps (short spikes recover, and are left alone). The weights after a step are judged by the
     next loss, so a copy is a candidate until then.
     """
 
@@ -103,7 +103,7 @@ class Keeper:
         for loss in losses:
             if not math.isfinite(loss):
                 return f"the loss became {loss}"
-            if loss > 10 * self.first:
+            if loss > max(10 * self.first, 1.0):
                 return f"the loss rose from {self.first:.3g} to {loss:.3g}"
         last = step + len(losses) - 1
         if min(losses) > 100 * self.best and last - self.best_step > self.patience:

@@ -204,7 +204,7 @@ class _Keeper:
             candidate.copy_(parameter.detach())
         for network in torch.nonzero(better).flatten().tolist():
             self.best_step[network] = step
-        bad = (~losses.isfinite() | (losses > 10 * self.first)).any(0)
+        bad = (~losses.isfinite() | (losses > (10 * self.first).clamp(min=1.0))).any(0)
         for network in torch.nonzero(bad).flatten().tolist():
             if network not in self.trouble:
                 worst = losses[:, network].max().item()

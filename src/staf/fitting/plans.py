@@ -44,6 +44,10 @@ RATES = {
     "mfn": 3e-3,
     "incode": 1e-3,
 }
+# STAF's first omega0 for images: this for each pixel of the longest side, between the two ends. Too high a start for
+# the grid fits the pixels and is noise between them: at 64x64, 90 renders noise and 20 a smooth picture, equal in dB.
+OMEGA0_PER_PIXEL = 0.35
+OMEGA0_ENDS = (10.0, 90.0)
 # Mini-batches are noisy. With 400 steps of 8,192 pixels on eight 256x256 photos, STAF at 1.5e-3 ends at 44.6 dB in the
 # mean and 41.5 on the worst photo; at 3e-3 two of the eight end below 20 dB.
 MINI_BATCH_FACTOR = 0.5
@@ -124,6 +128,11 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
     if recipe.target_db is not None:
         reasons.append(f"the fit ends early at {recipe.target_db:g} dB, confirmed over all points")
 
+    omega0 = _image_omega0(signal) if model == "staf" else None
+    if omega0 is not None:
+        reasons.append(
+            f"omega0 {omega0:g} in the first layer, {OMEGA0_PER_PIXEL} a pixel of the longest side, at most 90"
+        )
     is_audio = getattr(signal, "kind", None) == "audio"
     if is_audio:
         from .audio_plans import audio_reason
@@ -137,9 +146,18 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
             from .audio_plans import audio_field
 
             return audio_field(model, signal, generator)
-        return models.MODELS[model](signal.in_features, signal.out_features, generator=generator)
+        arguments = {"omega0": omega0} if omega0 is not None else {}
+        return models.MODELS[model](signal.in_features, signal.out_features, generator=generator, **arguments)
 
     return Plan(factory, recipe, reasons)
+
+
+def _image_omega0(signal: Any) -> float | None:
+    """The first layer's omega0 for a picture of this size; None for other signals, which keep the network's own."""
+    shape = getattr(getattr(signal, "signal", signal), "shape", None)
+    if signal.in_features != 2 or shape is None or len(shape) != 2:
+        return None
+    return min(max(OMEGA0_PER_PIXEL * max(shape), OMEGA0_ENDS[0]), OMEGA0_ENDS[1])
 
 
 def paper_staf_image(signal: SignalLike) -> Plan:
