@@ -78,8 +78,8 @@ class Keeper:
     """Keeps the last good weights, and decides when a fit has diverged.
 
     Diverged means: the loss is not finite, or over ten times its first value and over one (the square of the peak), or
-    it stayed a hundred times above its best for `patience` steps (short spikes recover, and are left alone). The weights after a step are judged by the
-    next loss, so a copy is a candidate until then.
+    it stayed a hundred times above its best for `patience` steps (short spikes recover, and are left alone). The
+    weights after a step are judged by the next loss, so a copy is a candidate until then.
     """
 
     patience: int

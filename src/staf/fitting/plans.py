@@ -131,7 +131,7 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
     omega0 = _image_omega0(signal) if model == "staf" else None
     if omega0 is not None:
         reasons.append(
-            f"omega0 {omega0:g} in the first layer, {OMEGA0_PER_PIXEL} a pixel of the longest side, at most 90"
+            f"omega0 {omega0:g} in the first layer: {OMEGA0_PER_PIXEL} a pixel of the longest side, up to 90"
         )
     is_audio = getattr(signal, "kind", None) == "audio"
     if is_audio:
