@@ -40,7 +40,23 @@ def test_audio(here, capsys):
 
 
 def test_super_resolution(here, capsys):
-    assert main(["super-resolution", "--images", "scene.npy", *COMMON, "--folder", "r", "--samples", "1", "2"]) == 0
+    assert (
+        main(
+            [
+                "super-resolution",
+                "--images",
+                "scene.npy",
+                *COMMON,
+                "--folder",
+                "r",
+                "--protocols",
+                "ours",
+                "points",
+                "paper",
+            ]
+        )
+        == 0
+    )
     results = load_results(here / "r", "super-resolution")
     by_model = {result.configuration["model"] for result in results}
     assert by_model == {"staf", "siren", "bicubic", "Lanczos"}

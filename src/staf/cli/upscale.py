@@ -24,6 +24,9 @@ from staf.cli.restoration import (
 )
 from staf.cli.terminal import Terminal
 
+# kodim03 at 128x128, 4x: 28.1 dB with 1, 28.5 with 2, 28.5 with 4; Lanczos 27.7.
+SAMPLES = 2
+
 
 @dataclass(frozen=True, kw_only=True)
 class Upscale(RestorationOptions):
@@ -37,7 +40,7 @@ class Upscale(RestorationOptions):
     factor: Annotated[int, arg(metavar="N")] = 4
     """How many times finer; with --evaluate it must divide the image's sides."""
     samples: Count = None
-    """Points a side of each pixel that the field is averaged over while it is fitted (1 fits the pixel's centre)."""
+    """Points a side of each pixel that the field is averaged over while it is fitted: 2, or 1 with --paper."""
     evaluate: Flag = False
     """Average the image down, upscale that, and measure against the image."""
 
@@ -55,7 +58,7 @@ def run(options: Upscale, terminal: Terminal) -> int:
     from staf.tasks.classical import measured, upscaled
 
     convention: Any = "ends" if options.paper else "centres"
-    samples = options.samples or 1
+    samples = options.samples if options.samples is not None else (1 if options.paper else SAMPLES)
     with edge():
         if options.evaluate:
             task = SuperResolution.simulated(image, options.factor, samples=samples, convention=convention)

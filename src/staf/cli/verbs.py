@@ -44,5 +44,6 @@ VERBS: dict[str, Verb] = {
     "inspect": Verb("staf.cli.inspect", "what a fitted field has learnt: parameters, activations, spectra"),
     "theory": Verb("staf.cli.theory", "the paper's results, computed and drawn by name"),
     "fit-many": Verb("staf.cli.fit_many", "fit a network to each image of a folder, many at once"),
+    "fit-windows": Verb("staf.cli.fit_windows", "fit a recording of any length, a small network for each window"),
     "bench": Verb("staf.cli.bench", "how fast this machine trains and evaluates, beside the released formulas"),
 }

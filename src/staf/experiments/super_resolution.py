@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 NAME = "super-resolution"
 CLASSICAL = ("bicubic", "Lanczos")
+# Points a side of each observed pixel, by protocol.
+SAMPLES = {"ours": 2, "points": 1, "paper": 1}
 MEASURES = {"psnr": ("PSNR (dB)", 2), "ssim": ("SSIM", 4), "oracle_psnr": ("best step by the truth (dB)", 2)}
 PUBLISHED = {
     "staf": {"psnr": 30.54, "ssim": 0.89},
@@ -42,7 +44,6 @@ class SuperResolutionRun:
     model: str
     protocol: str = "ours"
     factor: int = 4
-    samples: int = 1
     seed: int = 0
     steps: int | None = None
 
@@ -57,13 +58,14 @@ class SuperResolution:
     version = 1
     protocol = (
         "fit the area-downsampled image, measure on the full grid; PSNR and SSIM of the final weights, one fresh pass, "
-        "clamped, peak 1, with the best step by the truth beside it; ours: default plan, cell centres; paper: 501 "
-        "epochs of 256 pixels, Adam 1e-3, samples at the ends"
+        "clamped, peak 1, with the best step by the truth beside it; ours: default plan, cell centres, trained through "
+        "the operator by 2x2 points a pixel; points: the same by the pixel's centre; paper: 501 epochs of 256 pixels, "
+        "Adam 1e-3, samples at the ends"
     )
 
     def label(self, configuration: SuperResolutionRun) -> str:
         c = configuration
-        return f"{c.image} {c.factor}x {c.model} {c.protocol} samples {c.samples} seed {c.seed}"
+        return f"{c.image} {c.factor}x {c.model} {c.protocol} seed {c.seed}"
 
     def data(self, configuration: SuperResolutionRun) -> Data:
         return Data(configuration.image, image_data(self.images[configuration.image]).sha256)
@@ -104,8 +106,8 @@ def task_of(image: Any, configuration: SuperResolutionRun) -> Task:
     height, width = (size // factor * factor for size in image.shape)
     if (height, width) != image.shape:
         image = image.with_pixels(image.array[:height, :width])
-    convention: Any = "centres" if configuration.protocol == "ours" else "ends"
-    return Task.simulated(image, factor, samples=configuration.samples, convention=convention)
+    convention: Any = "ends" if configuration.protocol == "paper" else "centres"
+    return Task.simulated(image, factor, samples=SAMPLES[configuration.protocol], convention=convention)
 
 
 def plan_of(task: Task, configuration: SuperResolutionRun, device: str) -> Plan:
@@ -113,7 +115,7 @@ def plan_of(task: Task, configuration: SuperResolutionRun, device: str) -> Plan:
     from staf.fitting import Budget, plans
     from staf.fitting.restoration_plans import super_resolution
 
-    if configuration.protocol == "ours":
+    if configuration.protocol != "paper":
         budget = Budget(steps=configuration.steps)
         return super_resolution(task, budget, device=device, model=configuration.model)
     return paper_plan(task, configuration.model, plans.paper_staf_super_resolution)
@@ -133,9 +135,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
     parser.add_argument("--images", nargs="+", default=[], metavar="PATH", help="image files, .npy, or folders")
     parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME")
-    parser.add_argument("--protocols", nargs="+", default=["ours", "paper"], choices=("ours", "paper"))
+    parser.add_argument("--protocols", nargs="+", default=["ours", "paper"], choices=list(SAMPLES))
     parser.add_argument("--factor", type=int, default=4, metavar="N")
-    parser.add_argument("--samples", nargs="+", type=int, default=[1], metavar="N", help="points a side of a pixel")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
     parser.add_argument("--steps", type=int, default=None, metavar="N", help="steps of each fit")
 
@@ -145,10 +146,10 @@ def sweep(arguments: argparse.Namespace) -> tuple[SuperResolution, list[SuperRes
     images = named_paths(arguments.images)
     if not images:
         raise ValueError("--images must name at least one image file or folder, got none")
-    products = itertools.product(images, arguments.models, arguments.protocols, arguments.samples, arguments.seeds)
+    products = itertools.product(images, arguments.models, arguments.protocols, arguments.seeds)
     runs = [
-        SuperResolutionRun(image, model, protocol, arguments.factor, samples, seed, arguments.steps)
-        for image, model, protocol, samples, seed in products
+        SuperResolutionRun(image, model, protocol, arguments.factor, seed, arguments.steps)
+        for image, model, protocol, seed in products
     ]
     runs += [SuperResolutionRun(image, method, factor=arguments.factor) for image in images for method in CLASSICAL]
     example = task_of(open_image(next(iter(images.values()))), runs[0])

@@ -1,0 +1,144 @@
+"""`staf fit-windows FILE`: a recording of any length, a small network for each window, joined without clicks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tyro.conf import Positional, arg
+
+from staf.cli.errors import Stopped, UserError, edge
+from staf.cli.options import Count, Device, Flag, OutFolder, device_name
+from staf.cli.outputs import MEBIBYTE, prepare_folder
+from staf.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from staf.windows import WindowedFit
+
+INDEX, RECONSTRUCTION, METRICS, FIGURE = "windows.json", "reconstruction.wav", "metrics.json", "comparison.png"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitWindows:
+    """Fit a recording of any length in windows, each with a small network of its own.
+
+    The folder (runs/NAME-windows unless --out names another) gets fields/ and windows.json, which staf.load_windows
+    opens, reconstruction.wav, metrics.json and comparison.png. Ctrl-C keeps what is finished, and --resume goes on.
+    """
+
+    file: Annotated[Positional[Path], arg(metavar="FILE")]
+    """The recording: WAV, FLAC, OGG or MP3."""
+    window: Annotated[float, arg(metavar="SECONDS")] = 1.0
+    """Length of a window, about."""
+    overlap: Annotated[float, arg(metavar="SECONDS")] = 0.01
+    """What neighbours share, and are cross-faded over."""
+    rate: Count = None
+    """Sample rate of reconstruction.wav; by default the recording's own."""
+    steps: Count = None
+    """Optimiser steps of each window."""
+    seed: Count = None
+    """Every network starts from this seed (0 if not given)."""
+    at_once: Count = None
+    """How many networks train together; by default as many as memory holds."""
+    device: Device = None
+    """cpu, cuda or cuda:N; by default a GPU if there is one."""
+    out: OutFolder = None
+    """Folder for what is made."""
+    overwrite: Flag = False
+    """Fit again what an earlier run has left in the folder."""
+    resume: Flag = False
+    """Skip the windows that an earlier run in the folder has finished."""
+    json: Flag = False
+    """Print one JSON document on stdout, and nothing else there."""
+    progress: Annotated[bool, arg(help_behavior_hint="")] = True
+    """Show progress on stderr, which is the default, or not."""
+
+
+def options_for(words: Sequence[str]) -> type[Any]:
+    return FitWindows
+
+
+def run(options: FitWindows, terminal: Terminal) -> int:
+    """Fit the windows, join them, measure the whole."""
+    for flag, value in (("--steps", options.steps), ("--at-once", options.at_once), ("--rate", options.rate)):
+        if value is not None and value < 1:
+            raise UserError(f"{flag} must be at least 1, got {value}")
+    from staf.signals import open as open_signal
+    from staf.windows import fit_windows
+
+    audio = open_signal(options.file)
+    if audio.kind != "audio":
+        raise UserError(f"recordings are fitted in windows, and {options.file} is of kind {audio.kind}")
+    out = options.out or Path("runs") / f"{audio.name}-windows"
+    _check_out(options, out)
+    prepare_folder(out, 8 * MEBIBYTE + 8 * audio.array.nbytes)
+    try:
+        with edge():
+            fit = fit_windows(
+                audio,
+                seconds=options.window,
+                overlap=options.overlap,
+                steps=options.steps,
+                seed=options.seed or 0,
+                device=device_name(options.device),
+                out=out,
+                resume=options.resume,
+                overwrite=options.overwrite,
+                at_once=options.at_once,
+                progress=None if options.progress else False,
+            )
+    except KeyboardInterrupt as stop:
+        message = f"stopped; what is finished is kept, and this goes on with the rest:\n{terminal.resuming()}"
+        number = stop.exit_code - 128 if isinstance(stop, Stopped) else getattr(stop, "signal_number", 2)
+        raise Stopped(message, number) from None
+    _write(options, out, fit)
+    for note in fit.notes:
+        terminal.note(f"note: {note}")
+    terminal.say(
+        f"{fit.metrics['psnr']:.2f} dB PSNR, log-spectral distance {fit.metrics['log_spectral_distance']:.2f} dB, "
+        f"{len(fit.field.windows)} windows"
+    )
+    terminal.say(str(out / RECONSTRUCTION))
+    terminal.finish({"verb": "fit-windows", "file": str(options.file), "out": str(out), **_document(fit)})
+    return 0
+
+
+def _check_out(options: FitWindows, out: Path) -> None:
+    if out.exists() and not out.is_dir():
+        raise UserError(f"{out} is a file: name a folder with --out")
+    if options.resume and options.overwrite:
+        raise UserError("--resume goes on with a run and --overwrite starts anew: give one of them")
+    begun = (out / INDEX).exists() or (out / "index.json").exists()
+    if begun and not (options.resume or options.overwrite):
+        raise UserError(f"{out} already holds windows: --resume goes on, --overwrite starts anew, or another --out")
+
+
+def _document(fit: WindowedFit) -> dict[str, Any]:
+    return {
+        "metrics": fit.metrics,
+        "windows": [
+            {"start": start, "stop": stop, "metrics": metrics}
+            for (start, stop), metrics in zip(fit.field.windows, fit.window_metrics, strict=True)
+        ],
+        "notes": list(fit.notes),
+    }
+
+
+def _write(options: FitWindows, out: Path, fit: WindowedFit) -> None:
+    """The reconstruction, the measures, and a picture of both waveforms."""
+    import json
+
+    from staf._files import atomic_path, atomic_write
+    from staf.experiments.plain import plain
+    from staf.figures.audio import audio_comparison
+
+    drawn = fit.reconstruction if options.rate is None else fit.render(rate=options.rate)
+    drawn.save(out / RECONSTRUCTION)
+    atomic_write(out / METRICS, json.dumps(plain(_document(fit)), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    peak = fit.signal.peak
+    name = f"{len(fit.field.windows)} windows  {fit.metrics['psnr']:.1f} dB"
+    figure = audio_comparison(fit.signal.array / peak, {name: fit.reconstruction.array / peak}, fit.signal.rate)
+    with atomic_path(out / FIGURE) as temporary:
+        figure.savefig(temporary, dpi=110)
