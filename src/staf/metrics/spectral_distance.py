@@ -8,7 +8,7 @@ from torch import Tensor
 from staf._typing import Float
 
 WINDOW, HOP, FLOOR_DB = 2048, 512, -80.0
-FRAMES_AT_ONCE = 4096
+FRAMES_AT_ONCE = 2048
 
 
 def log_spectral_distance(
@@ -59,5 +59,5 @@ def log_spectral_distance(
 def _power(wave: Tensor, starts: Tensor, window: int) -> Tensor:
     """Power spectra (c, frames, window // 2 + 1) of the frames of a wave (n, c), in float64."""
     taper = torch.hann_window(window, dtype=torch.float64, device=wave.device) if window > 2 else 1.0
-    frames = wave.T.double()[:, starts[:, None] + torch.arange(window, device=wave.device)]
+    frames = wave.T[:, starts[:, None] + torch.arange(window, device=wave.device)].double()
     return torch.fft.rfft(frames * taper).abs().square()
