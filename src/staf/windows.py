@@ -86,7 +86,7 @@ class WindowedFit:
 def fit_windows(
     source: Any,
     *,
-    seconds: float = 1.0,
+    seconds: float = 0.25,
     overlap: float = 0.01,
     plan: Plan | None = None,
     steps: int | None = None,

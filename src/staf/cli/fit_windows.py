@@ -30,7 +30,7 @@ class FitWindows:
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
     """The recording: WAV, FLAC, OGG or MP3."""
-    window: Annotated[float, arg(metavar="SECONDS")] = 1.0
+    window: Annotated[float, arg(metavar="SECONDS")] = 0.25
     """Length of a window, about."""
     overlap: Annotated[float, arg(metavar="SECONDS")] = 0.01
     """What neighbours share, and are cross-faded over."""
