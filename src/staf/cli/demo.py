@@ -16,7 +16,7 @@ from ..signals import SAMPLES, Image, SignalError, sample_photo
 from ..signals import open as open_signal
 
 SIDE = 256
-SECONDS = 75.0
+SECONDS = 100.0
 MOST_STEPS = 1000
 ENOUGH_DB = 40.0
 PHOTO = "astronaut"
