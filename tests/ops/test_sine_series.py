@@ -173,8 +173,10 @@ def test_no_temporary_of_points_times_terms(inputs):
 
 
 PEAK = """
-import resource, sys, torch
+import sys, torch
 from staf import ops
+from tests.peak_memory import peak_mebibytes
+
 x = torch.rand(100_000, 16).requires_grad_()
 ballast = torch.ones(30_000_000)  # above what importing took
 peaks = []
@@ -182,7 +184,7 @@ for terms in (2, 10):
     sets = [torch.rand(terms).requires_grad_() for _ in range(3)]
     with ops.backend(sys.argv[1]):
         torch.autograd.grad(ops.sine_series(x, *sets).sum(), (x, *sets))
-    peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    peaks.append(peak_mebibytes())
 print(peaks[1] - peaks[0])
 """
 

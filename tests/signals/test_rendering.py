@@ -136,15 +136,13 @@ def test_a_format_that_cannot_hold_it_is_refused_before_any_work(tmp_path):
 
 
 MEASURED = """
-import json, resource, sys
+import json, sys
 import numpy as np, torch
 from staf.signals import Image, render_grid, view
+from tests.peak_memory import peak_mebibytes as peak
 
 def ramps(x):
     return torch.stack([x[:, 0], x[:, 1], x[:, 0] * x[:, 1]], dim=-1) / 2 + 0.5
-
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 image = Image(np.zeros((1000, 1000, 3), np.uint8))
 path, scale = sys.argv[1], float(sys.argv[2])
@@ -167,4 +165,4 @@ def test_a_hundred_megapixels_in_bounded_memory(tmp_path, suffix, scale, size):
     grown = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     assert grown["array"] == pytest.approx(size, abs=0.1)
     assert grown["streamed"] < 32
-    assert grown["whole"] < grown["array"] + 32
+    assert grown["array"] - 32 < grown["whole"] < grown["array"] + 32
