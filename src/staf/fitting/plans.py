@@ -32,16 +32,16 @@ class Budget:
     target_db: float | None = None
 
 
-# Rates of Adam and Muon for full batches, the best of a small search for each network (docs/recipes.md).
+# Rates of Adam and Muon for full batches; docs/recipes.md says how each was found, and what is still to be searched.
 RATES = {
     "staf": 3e-3,
     "siren": 1e-3,
-    "finer": 5e-4,
+    "finer": 1e-3,
     "wire": 3e-3,
     "gauss": 1.5e-3,
-    "ffn": 3e-3,
-    "pemlp": 3e-3,
-    "mfn": 3e-3,
+    "ffn": 1e-2,
+    "pemlp": 1e-2,
+    "mfn": 1e-2,
     "incode": 1e-3,
 }
 # STAF's first omega0 for images: this for each pixel of the longest side, between the two ends. Too high a start for
@@ -111,7 +111,7 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
     reasons = [
         f"model {model}: {signal.in_features} coordinates to {signal.out_features} values, 4 activated layers of 256",
         "Muon on the hidden matrices, Adam on the rest: worth more than any choice of activation (docs/recipes.md)",
-        f"rates of {rate:g}, from a search with the same trials for every model"
+        f"rates of {rate:g}, this model's own"
         + ("" if batch is None else ", halved because mini-batches are noisy"),
     ]
     if batch is None:
