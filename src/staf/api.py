@@ -260,6 +260,10 @@ def fit(
 def load(path: str | os.PathLike[str], module: nn.Module | None = None) -> FittedField:
     """Open a fitted field from its file alone; `module` is needed only for networks that are not the library's."""
     loaded, metadata = file.load_field(path, module)
+    if not isinstance(metadata.get("signal", {}), dict):
+        raise FileError(f"{path} has a broken header: its signal is no dictionary")
+    if metadata.get("convention", "centres") not in ("centres", "ends"):
+        raise FileError(f"{path} has a broken header: its convention is neither 'centres' nor 'ends'")
     return FittedField(loaded.eval(), metadata)
 
 

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
 import json
+import math
+import os
+import random
 import struct
+import time
 from pathlib import Path
 
 import pytest
@@ -210,6 +214,96 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_complex128_weights_come_back_and_can_be_copied(tmp_path):
+    # In the file such tensors may lie eight bytes off the alignment that complex arithmetic needs.
+    for extra in range(4):
+        name = "f" * (extra * 8 + 1)
+        weight = torch.randn(33, 17, dtype=torch.complex128, generator=torch.Generator().manual_seed(extra))
+        file.write(tmp_path / name, {"odd": torch.ones(extra, dtype=torch.float64), "weight": weight}, {name: name})
+        back = file.read_tensors(read_header(tmp_path / name))["weight"]
+        assert back.data_ptr() % 16 == 0
+        assert torch.equal(torch.empty_like(weight).copy_(back), weight)
+
+
+def test_weights_of_another_type_are_refused(tmp_path):
+    path, field = tmp_path / "f.safetensors", small_siren()
+    about = {"kind": "field", "architecture": field.architecture}
+    tensors = field.state_dict()
+    file.write(path, {**tensors, "layers.0.weight": tensors["layers.0.weight"].int()}, about)
+    with pytest.raises(FileError, match=r"layers\.0\.weight holds I32"):
+        load_field(path)
+    file.write(path, {**tensors, "layers.0.weight": tensors["layers.0.weight"].half()}, about)
+    with pytest.raises(FileError, match="mixes tensors of F16 and F32"):
+        load_field(path)
+
+
+def test_what_only_the_safetensors_library_notices_is_a_file_error(tmp_path):
+    path = tmp_path / "f.safetensors"
+    save_field(path, small_siren(), {})
+    whole = path.read_bytes()
+    (length,) = struct.unpack("<Q", whole[:8])
+    header = json.loads(whole[8 : 8 + length])
+    header["__metadata__"]["number"] = 3
+    with pytest.raises(FileError, match="cannot be read"):
+        load_field(forge(path, header, whole[8 + length :]))
+
+
+def test_astronomic_shapes_are_refused_at_once(tmp_path):
+    shape = ",".join(["9" * 4000] * 400)
+    about = json.dumps(json.dumps(document()))
+    raw = f'{{"__metadata__":{{"staf":{about}}},"a":{{"dtype":"F32","shape":[{shape}],"data_offsets":[0,4]}}}}'
+    began = time.monotonic()
+    with pytest.raises(FileError, match="broken header"):
+        read_header(forge(tmp_path / "f.safetensors", raw.encode(), b"\0" * 4))
+    assert time.monotonic() - began < 5
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FileError, match="not a regular file"):
+        load_field(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize("changes", [{"signal": 3}, {"signal": []}, {"convention": "x"}, {"convention": []}])
+def test_metadata_that_a_field_could_not_use_is_refused(tmp_path, changes):
+    save_field(tmp_path / "f.safetensors", small_siren(), changes)
+    with pytest.raises(FileError, match="broken header"):
+        staf.load(tmp_path / "f.safetensors")
+
+
+def _places(value, prefix=()):
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield (*prefix, key)
+        yield from _places(inner, (*prefix, key))
+
+
+def test_altered_headers_load_or_are_refused_and_nothing_else(tmp_path):
+    values = [None, True, -1, 0, 2**64, 1.5, math.nan, math.inf, "", "x", "I32", "F64", [], [[]], {}, {"a": 1}]
+    chance = random.Random(0)
+    path = tmp_path / "f.safetensors"
+    save_field(path, staf.wire(2, 3, width=8, depth=2), {"signal": {"kind": "image"}, "convention": "ends"})
+    whole = path.read_bytes()
+    (length,) = struct.unpack("<Q", whole[:8])
+    refused = 0
+    for _ in range(400):
+        header = json.loads(whole[8 : 8 + length])
+        about = header["__metadata__"]["staf"] = json.loads(header["__metadata__"]["staf"])
+        place = chance.choice(list(_places(header)))
+        parent = header
+        for key in place[:-1]:
+            parent = parent[key]
+        parent[place[-1]] = chance.choice(values)
+        if isinstance(header.get("__metadata__"), dict):
+            header["__metadata__"]["staf"] = json.dumps(header["__metadata__"].get("staf", about))
+        forge(path, header, whole[8 + length :])
+        try:
+            repr(staf.load(path))
+        except FileError:
+            refused += 1
+    assert 200 < refused < 400
 
 
 def test_deep_nesting_is_a_broken_header(tmp_path):

@@ -23,6 +23,8 @@ from ..nn import models
 FORMAT_VERSION = 1
 METADATA_KEY = "staf"
 MAX_HEADER_BYTES = 32 * 2**20
+MAX_AXES = 16
+FLOATS = ("F64", "F32", "F16", "BF16")
 _BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1}
 
 
@@ -32,11 +34,12 @@ class FileError(ValueError):
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says of itself: metadata, and the shape of each tensor."""
+    """What a file says of itself: metadata, and the shape and type of each tensor."""
 
     path: Path
     metadata: dict[str, Any]
     shapes: dict[str, tuple[int, ...]]
+    types: dict[str, str]
 
 
 def write(path: str | os.PathLike[str], tensors: dict[str, Tensor], metadata: dict[str, Any]) -> None:
@@ -65,18 +68,12 @@ def read_header(path: str | os.PathLike[str]) -> Header:
         raise FileError(f"{path} does not exist{_nearby(path)}")
     if path.is_dir():
         raise FileError(f"{path} is a folder; name the .safetensors file in it")
-    size = path.stat().st_size
-    with open(path, "rb") as file:
-        start = file.read(8)
-        if len(start) < 8:
-            raise FileError(f"{path} is {'empty' if size == 0 else 'too short'} ({size} bytes): not a fitted field")
-        (length,) = struct.unpack("<Q", start)
-        if length > MAX_HEADER_BYTES or file.read(1) != b"{":
-            raise FileError(f"{path} is not a safetensors file")
-        if length > size - 8:
-            raise FileError(f"{path} is truncated: its header says {length} bytes, the file has {size - 8}")
-        file.seek(8)
-        raw = file.read(length)
+    if not path.is_file():
+        raise FileError(f"{path} is not a regular file")
+    try:
+        raw, size = _header_bytes(path)
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
     try:
         entries = json.loads(raw.decode("utf-8"))
         document = json.loads(entries["__metadata__"][METADATA_KEY])
@@ -94,7 +91,30 @@ def read_header(path: str | os.PathLike[str]) -> Header:
             f"{path} has format {version}, and this staf reads up to {FORMAT_VERSION}: upgrade staf to open it"
         )
     del entries["__metadata__"]
-    return Header(path, document, _check_tensors(path, entries, size - 8 - length))
+    pairs = document.get("complex", [])
+    if not isinstance(pairs, list) or not all(isinstance(name, str) for name in pairs):
+        raise FileError(f"{path} has a broken header")
+    shapes = _check_tensors(path, entries, size - 8 - len(raw))
+    for name in pairs:
+        if name not in shapes or shapes[name][-1:] != (2,) or entries[name]["dtype"] not in FLOATS[:3]:
+            raise FileError(f"{path} has a broken header: {name!r} is no complex tensor")
+    return Header(path, document, shapes, {name: entries[name]["dtype"] for name in shapes})
+
+
+def _header_bytes(path: Path) -> tuple[bytes, int]:
+    """The header of a file, and the size of the whole file."""
+    size = path.stat().st_size
+    with open(path, "rb") as file:
+        start = file.read(8)
+        if len(start) < 8:
+            raise FileError(f"{path} is {'empty' if size == 0 else 'too short'} ({size} bytes): not a fitted field")
+        (length,) = struct.unpack("<Q", start)
+        if length > MAX_HEADER_BYTES or file.read(1) != b"{":
+            raise FileError(f"{path} is not a safetensors file")
+        if length > size - 8:
+            raise FileError(f"{path} is truncated: its header says {length} bytes, the file has {size - 8}")
+        file.seek(8)
+        return file.read(length), size
 
 
 def _check_tensors(path: Path, entries: dict[str, Any], available: int) -> dict[str, tuple[int, ...]]:
@@ -105,7 +125,8 @@ def _check_tensors(path: Path, entries: dict[str, Any], available: int) -> dict[
         for name, entry in ordered:
             shape = tuple(entry["shape"])
             begin, end = entry["data_offsets"]
-            whole = all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in (*shape, begin, end))
+            # Bounded before they are multiplied: the product of a header's worth of digits takes hours.
+            whole = len(shape) <= MAX_AXES and all(type(n) is int and 0 <= n < 2**63 for n in (*shape, begin, end))
             if not whole or begin != end_of_last or end - begin != math.prod(shape) * _BYTES[entry["dtype"]]:
                 raise ValueError
             shapes[name] = shape
@@ -119,15 +140,19 @@ def _check_tensors(path: Path, entries: dict[str, Any], available: int) -> dict[
 
 def read_tensors(header: Header, prefix: str = "") -> dict[str, Tensor]:
     """The tensors whose name begins with `prefix`, without it."""
-    from safetensors import safe_open
+    from safetensors import SafetensorError, safe_open
 
     pairs = set(header.metadata.get("complex", []))
     out = {}
-    with safe_open(header.path, framework="pt") as file:
-        for name in header.shapes:
-            if name.startswith(prefix):
-                tensor = file.get_tensor(name)
-                out[name[len(prefix) :]] = torch.view_as_complex(tensor) if name in pairs else tensor
+    try:
+        with safe_open(header.path, framework="pt") as file:
+            for name in header.shapes:
+                if name.startswith(prefix):
+                    # Tensors lie in the mapped file at multiples of eight bytes; complex128 crashes on less than 16.
+                    tensor = file.get_tensor(name).clone()
+                    out[name[len(prefix) :]] = torch.view_as_complex(tensor) if name in pairs else tensor
+    except (SafetensorError, OSError) as error:
+        raise FileError(f"{header.path} cannot be read: {error}") from None
     return out
 
 
@@ -149,6 +174,8 @@ def load_field(path: str | os.PathLike[str], module: nn.Module | None = None) ->
         raise FileError(f"{path} is a checkpoint of a fit under way, not a fitted field; go on with it by resume")
     if module is None:
         module = _build_empty(header)
+        if len(floats := {kind for kind in header.types.values() if kind in FLOATS}) > 1:
+            raise FileError(f"{path} mixes tensors of {' and '.join(sorted(floats))}, which no network of staf does")
     _compare_shapes(header, module.state_dict())
     module.load_state_dict(read_tensors(header), assign=True)
     return module, header.metadata
@@ -171,8 +198,6 @@ def _build_empty(header: Header) -> nn.Module:
 
 def _compare_shapes(header: Header, expected: dict[str, Tensor]) -> None:
     pairs = header.metadata.get("complex", [])
-    if not isinstance(pairs, list) or not all(isinstance(name, str) for name in pairs):
-        raise FileError(f"{header.path} has a broken header")
     for name in sorted(set(expected) | set(header.shapes)):
         if name not in header.shapes:
             raise FileError(f"{header.path} lacks the tensor {name} of its own architecture")
@@ -183,6 +208,9 @@ def _compare_shapes(header: Header, expected: dict[str, Tensor]) -> None:
             raise FileError(
                 f"{header.path}: tensor {name} has shape {header.shapes[name]}, its architecture needs {shape}"
             )
+        real = expected[name].is_floating_point() or expected[name].is_complex()
+        if real != (header.types[name] in FLOATS):
+            raise FileError(f"{header.path}: tensor {name} holds {header.types[name]}, not {expected[name].dtype}")
 
 
 def _nearby(path: Path) -> str:

@@ -24,7 +24,12 @@ def from_metadata(metadata: Mapping[str, Any]) -> Any:
     >>> from_metadata(Image(np.zeros((2, 3), np.uint8)).metadata())
     Image('image', 3x2 grey, uint8, no pixels)
     """
+    if not isinstance(metadata, Mapping):
+        raise SignalError(f"the metadata of a signal must be a dictionary, got {metadata!r}")
     kind = metadata.get("kind")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise SignalError(f"the kind of a signal must be one of {', '.join(KINDS)}, got {kind!r}")
-    return KINDS[kind](metadata)
+    try:
+        return KINDS[kind](metadata)
+    except OverflowError as error:
+        raise SignalError(f"metadata of {kind} holds a number out of range: {error}") from None
