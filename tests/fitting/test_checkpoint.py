@@ -10,8 +10,9 @@ import time
 import pytest
 import torch
 
-from staf.fitting import Checkpoint, FileError, Interrupted, Recipe, load_field, run
+from staf.fitting import Checkpoint, FileError, Interrupted, Recipe, file, load_field, run
 from staf.fitting.recipes import default
+from staf.nn import finer, siren
 
 from .problem import picture, small_siren, small_staf, task
 
@@ -106,6 +107,55 @@ def test_other_data_or_another_network_is_refused(tmp_path):
         run(task(17), small_siren(), saved.recipe, progress=False, resume=saved)
     with pytest.raises(FileError, match="another network"):
         run(task(), small_staf(), saved.recipe, progress=False, resume=saved)
+
+
+def test_the_same_shapes_with_other_constants_are_another_network(tmp_path):
+    path = tmp_path / "c.safetensors"
+    interrupt_at(5, path)
+    saved = Checkpoint.load(path)
+    for other in (siren(2, 3, width=16, depth=3, omega0=7.0), finer(2, 3, width=16, depth=3)):
+        with pytest.raises(FileError, match="another network"):
+            run(task(), other, saved.recipe, progress=False, resume=saved)
+    with pytest.raises(FileError, match="float32"):
+        run(task(), small_siren().double(), saved.recipe, progress=False, resume=saved)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"step": "5"},
+        {"step": 4},
+        {"seed": None},
+        {"elapsed": -1.0},
+        {"chunk": 0},
+        {"notes": "none"},
+        {"best_loss": []},
+        {"architecture": 3},
+        {"recipe": {"steps": 20, "schedule": "cosine"}},
+        {"recipe": {"steps": 20, "target_db": "high"}},
+    ],
+)
+def test_altered_checkpoints_are_refused(tmp_path, changes):
+    path = tmp_path / "c.safetensors"
+    interrupt_at(5, path)
+    header = file.read_header(path)
+    file.write(path, file.read_tensors(header), {**header.metadata, **changes})
+    with pytest.raises(FileError):
+        Checkpoint.load(path)
+
+
+def test_an_incomplete_optimiser_is_refused(tmp_path):
+    path = tmp_path / "c.safetensors"
+    interrupt_at(5, path)
+    saved = Checkpoint.load(path)
+    name = next(key for key in saved.optimiser if key.endswith(":exp_avg"))
+    whole = saved.optimiser[name]
+    saved.optimiser[name] = whole[:1]
+    with pytest.raises(FileError, match="exp_avg of"):
+        run(task(), small_siren(), saved.recipe, progress=False, resume=saved)
+    del saved.optimiser[name]
+    with pytest.raises(FileError, match="lacks exp_avg"):
+        run(task(), small_siren(), saved.recipe, progress=False, resume=saved)
 
 
 def test_a_field_is_not_a_checkpoint_nor_the_other_way_round(tmp_path):

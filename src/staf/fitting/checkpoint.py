@@ -66,6 +66,9 @@ class Checkpoint:
         try:
             columns = {name: column.tolist() for name, column in file.read_tensors(header, "history/").items()}
             columns["step"] = [int(step) for step in columns["step"]]
+            plain = {name: _checked(name, header.metadata[name]) for name in _PLAIN}
+            if len(columns["step"]) != plain["step"]:
+                raise ValueError(f"its history has {len(columns['step'])} rows for {plain['step']} steps")
             return cls(
                 recipe=Recipe.from_plain(header.metadata["recipe"]),
                 history=History.from_plain(columns),
@@ -73,35 +76,59 @@ class Checkpoint:
                 best=file.read_tensors(header, "best/"),
                 optimiser=file.read_tensors(header, "optimiser/"),
                 generator=file.read_tensors(header, "batches/")["generator"],
-                **{name: header.metadata[name] for name in _PLAIN},
+                **plain,
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except file.FileError:
+            raise
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise file.FileError(f"{path} is not a complete checkpoint: {error}") from None
 
     def restore(self, field: nn.Module, optimiser: Optimiser, batches: Batches, fingerprint: str) -> None:
         """Put a fit back where this checkpoint was taken."""
         if fingerprint != self.fingerprint:
             raise file.FileError("the checkpoint was made with other data; resume with the same signal and recipe")
+        # Networks of other constants, or other activations, may have tensors of the same names and shapes.
+        own = getattr(field, "architecture", None)
+        if own != self.architecture:
+            raise file.FileError(f"the checkpoint was made with another network: {self.architecture}, not {own}")
+        for name, tensor in field.state_dict().items():
+            if name in self.field and self.field[name].dtype != tensor.dtype:
+                raise file.FileError(f"the checkpoint was made with {name} of {self.field[name].dtype}")
         try:
             field.load_state_dict(self.field)
         except RuntimeError as error:
             raise file.FileError(f"the checkpoint was made with another network: {error}") from None
-        optimiser.load_tensors(self.optimiser)
-        batches.load_state(self.generator, self.position)
+        if self.best.keys() != self.field.keys() or self.position > batches.per_epoch:
+            raise file.FileError("the checkpoint is not complete: its best weights or its place in the epoch are wrong")
+        try:
+            optimiser.load_tensors(self.optimiser)
+            batches.load_state(self.generator, self.position)
+        except (ValueError, RuntimeError, TypeError) as error:
+            raise file.FileError(f"the checkpoint does not fit this recipe or device: {error}") from None
 
 
-_PLAIN = (
-    "step",
-    "seed",
-    "elapsed",
-    "fingerprint",
-    "architecture",
-    "best_loss",
-    "best_step",
-    "position",
-    "chunk",
-    "notes",
-)
+_PLAIN: dict[str, Any] = {
+    "step": int,
+    "seed": int,
+    "elapsed": float,
+    "fingerprint": str,
+    "architecture": dict | None,
+    "best_loss": float,
+    "best_step": int,
+    "position": int,
+    "chunk": int,
+    "notes": list,
+}
+
+
+def _checked(name: str, value: Any) -> Any:
+    """An entry of the metadata, of the type and sign that it must have."""
+    kind = _PLAIN[name]
+    if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
+        raise TypeError(f"{name} is of the wrong type")
+    if kind in (int, float) and name != "seed" and not int(name == "chunk") <= value:
+        raise ValueError(f"{name} is {value}")
+    return value
 
 
 def fingerprint(task: Task) -> str:

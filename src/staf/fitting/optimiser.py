@@ -10,6 +10,8 @@ from .muon import Muon
 from .recipe import Recipe
 
 ACTIVATION_ROLES = ("amplitude", "frequency", "phase")
+ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
+MUON_STATE = ("momentum_buffer",)
 
 
 class Optimiser:
@@ -76,7 +78,7 @@ class Optimiser:
         return out
 
     def load_tensors(self, tensors: dict[str, Tensor]) -> None:
-        """Restore what `tensors` gave."""
+        """Restore what `tensors` gave; the state of each parameter is there whole or not at all."""
         owner = {
             id(parameter): optimiser
             for optimiser in self.optimisers
@@ -85,15 +87,21 @@ class Optimiser:
         }
         for name, parameter in zip(self.names, self.parameters, strict=True):
             state = owner[id(parameter)].state[parameter]
-            for key in ("step", "exp_avg", "exp_avg_sq", "momentum_buffer"):
-                if f"{name}:{key}" in tensors:
-                    # Adam that is not fused keeps its step counter on the CPU.
-                    on_cpu = key == "step" and parameter.device.type == "cpu"
-                    value = tensors[f"{name}:{key}"].to("cpu" if on_cpu else parameter.device)
-                    if key in state:
-                        state[key].copy_(value)
-                    else:
-                        state[key] = value
+            keys = MUON_STATE if isinstance(owner[id(parameter)], Muon) else ADAM_STATE
+            present = [key for key in keys if f"{name}:{key}" in tensors]
+            if len(present) not in (0, len(keys)):
+                raise ValueError(f"the optimiser's state of {name} lacks {', '.join(set(keys) - set(present))}")
+            for key in present:
+                # Adam that is not fused keeps its step counter on the CPU.
+                on_cpu = key == "step" and parameter.device.type == "cpu"
+                value = tensors[f"{name}:{key}"].to("cpu" if on_cpu else parameter.device)
+                scalar = key == "step" and value.shape == () and value.is_floating_point()
+                if not scalar and (value.shape, value.dtype) != (parameter.shape, parameter.dtype):
+                    raise ValueError(f"the optimiser's {key} of {name} is {value.dtype} of shape {tuple(value.shape)}")
+                if key in state:
+                    state[key].copy_(value)
+                else:
+                    state[key] = value
 
 
 def _adam(groups: list[list[Tensor]], rates: Tensor) -> torch.optim.Optimizer:

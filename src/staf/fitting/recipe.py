@@ -68,6 +68,10 @@ class Recipe:
                 raise ValueError(f"{name} must not be negative, got {value}")
         if self.seconds is not None and not self.seconds > 0:
             raise ValueError(f"seconds must be positive, got {self.seconds}")
+        if self.target_db is not None and not math.isfinite(self.target_db):
+            raise ValueError(f"target_db must be finite, got {self.target_db}")
+        if not isinstance(self.schedule, Schedule):
+            raise TypeError(f"schedule must be Constant, Cosine or Exponential, got {self.schedule!r}")
         if self.freeze_activations_from is not None and self.freeze_activations_from < 0:
             raise ValueError(f"freeze_activations_from must not be negative, got {self.freeze_activations_from}")
 
