@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import os
+import signal
+
 import numpy as np
 import pytest
 import torch
 
 import staf
-from staf.fitting import Recipe
+from staf.fitting import FileError, Interrupted, Recipe, predictor
 from staf.signals import Image
 
 
@@ -95,3 +98,36 @@ def test_the_plan_is_used_when_nothing_is_given():
     fit = staf.fit(np.full((4, 4), 7, np.uint8), steps=2, progress=False)
     assert fit.module.architecture["name"] == "staf"
     assert fit.plan.reasons
+
+
+def test_what_is_no_field_or_recipe_is_named():
+    with pytest.raises(TypeError, match="field must be a module"):
+        staf.fit(gradient_image(), "siren", progress=False)
+    with pytest.raises(TypeError, match="recipe must be a Recipe"):
+        staf.fit(gradient_image(), small(), "paper", progress=False)
+
+
+def test_resuming_with_another_budget_is_refused(tmp_path):
+    path = tmp_path / "c.safetensors"
+
+    def interrupt(state):
+        if state.step == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(Interrupted):
+        staf.fit(gradient_image(), small(), steps=6, callbacks=[interrupt], checkpoint=path, progress=False)
+    with pytest.raises(FileError, match="steps=6, got steps=60"):
+        staf.fit(gradient_image(), small(), steps=60, resume=path, progress=False)
+    assert staf.fit(gradient_image(), small(), steps=6, resume=path, progress=False).result.steps == 6
+
+
+def test_a_module_with_dropout_and_statistics_is_measured_as_it_will_be_used(tmp_path):
+    def build():
+        layers = [torch.nn.Linear(2, 16), torch.nn.BatchNorm1d(16), torch.nn.Dropout(0.5), torch.nn.Linear(16, 3)]
+        return torch.nn.Sequential(*layers)
+
+    fit = staf.fit(gradient_image(), build().eval(), Recipe(steps=5), progress=False)
+    assert fit.module[1].num_batches_tracked == 5
+    loaded = staf.load(fit.save(tmp_path / "f.safetensors"), module=build())
+    assert fit.task.evaluate(predictor(loaded.module, 2**14)) == fit.metrics
+    assert torch.equal(loaded.predict(fit.signal.coordinates()), fit.field.predict(fit.signal.coordinates()))

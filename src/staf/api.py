@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from . import __version__
 from .fitting import Checkpoint, FileError, History, Recipe, file, loop
+from .fitting.checks import check_budget, check_features
 from .fitting.plans import Budget, Plan
 from .fitting.plans import plan as make_plan
 from .fitting.task import Task
@@ -212,7 +213,7 @@ def fit(
     `source` is a path, an array, a tensor, a PIL image, a signal from `staf.open`, or a task. Without `field` and
     `recipe` the best plan for the signal and the budget is used. The budget is `steps`, `seconds` or `target_db`,
     whichever is reached first. The same `seed` on the same CPU gives the same bits. `resume` goes on from a checkpoint
-    that an interrupted fit has written.
+    that an interrupted fit has written, with its seed, recipe and budget; another budget is refused.
 
     >>> import numpy as np, staf
     >>> picture = np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)
@@ -220,12 +221,17 @@ def fit(
     >>> fit.metrics["psnr"] > 20
     True
     """
+    if field is not None and not isinstance(field, nn.Module):
+        raise TypeError(f"field must be a module, such as staf.siren(2, 3), got {field!r}")
+    if recipe is not None and not isinstance(recipe, Recipe):
+        raise TypeError(f"recipe must be a Recipe, such as staf.recipes.default(), got {recipe!r}")
     chosen_device = choose_device(device)
     saved = Checkpoint.load(resume) if resume is not None else None
     if saved is not None:
         seed = saved.seed
         if recipe is not None and recipe != saved.recipe:
             raise FileError(f"{resume} was made by another recipe: leave recipe out to go on with its own")
+        check_budget(resume, saved.recipe, steps=steps, seconds=seconds, target_db=target_db)
         if plan is None:
             recipe = saved.recipe
     signal: Any = source if isinstance(source, Task) else as_signal(source)
@@ -236,7 +242,7 @@ def fit(
     from_seed = field is None
     if field is None:
         field = plan.field(seed)
-    _check_features(field, task)
+    check_features(field, task)
     roles = parameter_roles(field)
     start = {
         name: parameter.detach().cpu().clone()
@@ -295,16 +301,3 @@ def _with_budget(recipe: Recipe, steps: int | None, seconds: float | None, targe
     if target_db is not None:
         changes["target_db"] = target_db
     return recipe.replace(**changes) if changes else recipe
-
-
-def _check_features(field: nn.Module, task: Task) -> None:
-    architecture = getattr(field, "architecture", None)
-    if architecture is None:
-        return
-    arguments = architecture["arguments"]
-    expected, got = (task.in_features, task.out_features), (arguments["in_features"], arguments["out_features"])
-    if expected != got:
-        raise ValueError(
-            f"the field maps {got[0]} coordinates to {got[1]} values, and the signal needs {expected[0]} to "
-            f"{expected[1]}"
-        )

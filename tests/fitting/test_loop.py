@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
 
 import pytest
 import torch
 
 import staf
-from staf.fitting import recipes
+from staf.fitting import Checkpoint, Interrupted, recipes
 from staf.fitting.loop import run
 from staf.fitting.recipe import Recipe
 from staf.fitting.schedules import Constant
@@ -228,3 +230,38 @@ def test_every_network_learns_a_picture_far_beyond_its_start_and_the_mean(name):
     result = run(problem, field, Recipe(steps=250, rate=3e-3), progress=False)
     assert result.stopped == "finished"
     assert result.metrics["psnr"] > max(untrained, mean) + 10
+
+
+def test_a_field_without_parameters_is_named():
+    with pytest.raises(ValueError, match="no parameters to train: Identity"):
+        fit(Recipe(steps=1), torch.nn.Identity())
+
+
+def test_a_target_for_a_task_that_measures_no_psnr():
+    problem = task()
+    problem.evaluate = lambda predict: {"error": 0.0}
+    result = run(problem, small_staf(), recipes.default(steps=400).replace(target_db=20.0), progress=False)
+    assert result.stopped.startswith("reached 2")
+    assert result.steps < 400
+    assert result.metrics == {"error": 0.0}
+
+
+def test_time_left_of_a_resumed_fit_counts_the_steps_of_both(tmp_path, monkeypatch):
+    import staf.fitting.loop as loop
+
+    path = tmp_path / "c.safetensors"
+
+    def interrupt(state):
+        if state.step == 10:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(Interrupted):
+        fit(Recipe(steps=20), callbacks=[interrupt], checkpoint=path)
+    saved = Checkpoint.load(path)
+    saved.elapsed = 100.0
+    seen = []
+    monkeypatch.setattr(loop.Progress, "update", lambda self, *arguments: seen.append(arguments[3:]))
+    fit(saved.recipe, resume=saved)
+    elapsed, fraction = seen[0]
+    assert fraction == 11 / 20
+    assert elapsed >= 100

@@ -181,7 +181,7 @@ def run_many(
 
 
 class _Keeper:
-    """The best weights of each network, and which networks have diverged; as `loop.Keeper`, for all at once."""
+    """The best weights of each network, and which networks have diverged; as `keeper.Keeper`, for all at once."""
 
     def __init__(self, stack: StackedField) -> None:
         self.stack = stack
