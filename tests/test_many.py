@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+import signal
 
 import numpy as np
 import pytest
 import torch
 
 import staf
+from staf.fitting import Interrupted
 from staf.fitting import many as fitting_many
 
 
@@ -122,3 +124,15 @@ def test_names_are_safe_and_unique(small, tmp_path):
 def test_resume_needs_a_folder():
     with pytest.raises(ValueError, match="out=FOLDER"):
         staf.fit_many([], resume=True)
+
+
+def test_ctrl_c_says_how_many_are_done_and_how_to_go_on(small, tmp_path, monkeypatch):
+    def stop(*arguments, **options):
+        raise Interrupted("stopped", None, signal.SIGTERM, 1)
+
+    monkeypatch.setattr("staf.many.run_many", stop)
+    with pytest.raises(Interrupted, match=r"SIGTERM with 0 of 2 fits done.*resume=True") as caught:
+        staf.fit_many(pictures(2), steps=2, out=tmp_path / "out", progress=False)
+    assert caught.value.signal_number == signal.SIGTERM
+    with pytest.raises(Interrupted, match="out=FOLDER"):
+        staf.fit_many(pictures(2), steps=2, progress=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal as signals
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,7 @@ import torch
 from . import __version__
 from ._files import atomic_write
 from .api import Fit, as_signal, choose_device
-from .fitting import FileError, Recipe, read_header
+from .fitting import FileError, Interrupted, Recipe, read_header
 from .fitting.checkpoint import fingerprint
 from .fitting.many import run_many
 from .fitting.plans import Budget, Plan, points_of
@@ -113,7 +114,10 @@ def fit_many(
                 chosen_recipe = (recipe or use.recipe).replace(**({"steps": steps} if steps else {}))
                 count = min(at_once or _capacity(alike, chosen), len(alike))
                 group = _same_size(alike[:count], chosen_recipe)
-                fits = _fit_group(group, use, chosen_recipe, seed, chosen, bar, finished, total)
+                try:
+                    fits = _fit_group(group, use, chosen_recipe, seed, chosen, bar, finished, total)
+                except Interrupted as stop:
+                    raise _interrupted(stop, finished, total, folder) from None
                 if fits is None:
                     at_once = max(1, len(group) // 2)
                     bar.say(f"memory ran out: going on with {at_once} networks at once")
@@ -160,6 +164,19 @@ def _fit_group(
     return [
         Fit(result, task.to("cpu"), plan, str(device)).to("cpu") for result, task in zip(results, tasks, strict=True)
     ]
+
+
+def _interrupted(stop: Interrupted, finished: int, total: int, folder: Path | None) -> Interrupted:
+    """The same signal, with how many fits are done and how to go on."""
+    name = "Ctrl-C" if stop.signal_number == signals.SIGINT else "SIGTERM"
+    on = (
+        "with out=FOLDER finished fits would have been kept"
+        if folder is None
+        else f"they are in {folder}, and the same call with resume=True does the rest"
+    )
+    return Interrupted(
+        f"stopped by {name} with {finished} of {total} fits done; {on}", None, stop.signal_number, stop.step
+    )
 
 
 def _same_size(group: list[tuple[str, Any]], recipe: Recipe) -> list[tuple[str, Any]]:
