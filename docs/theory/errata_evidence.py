@@ -8,15 +8,23 @@ import math
 import numpy as np
 import torch
 
-from staf.nn import staf
+from staf.nn import ffn, pemlp, siren, staf, wire
 from staf.theory import initialisation, jacobi_anger, sine_of_uniform
 from staf.theory.bessel import bessel_j
 from staf.theory.dual import SineSeriesDual, unit
-from staf.theory.kernels import nngp_ntk
+from staf.theory.gradient_gain import gradient_gains
+from staf.theory.kernels import nngp_ntk, shared_sinusoid_spread
 from staf.theory.kronecker import equivalent_matrices, kronecker_equivalent
 from staf.theory.layer_statistics import layer_statistics
 from staf.theory.layers import read_network
-from staf.theory.potential_frequencies import delannoy
+from staf.theory.potential_frequencies import (
+    delannoy,
+    growth,
+    injectivity,
+    integer_kernel_vector,
+    kronecker_frequencies,
+)
+from staf.theory.rational_elusive import combine, perturb_structured
 
 
 def dual_sign() -> str:
@@ -129,6 +137,132 @@ def dot_products() -> str:
     return f"variance of a second-layer dot product with default weights: {np.var(values):.3f}; one third, not one"
 
 
+def hypotheses() -> str:
+    generator = torch.Generator().manual_seed(0)
+    count = 400_000
+    c = initialisation.sample_amplitude((count, 5), 5, generator)
+    phase = math.pi * (2 * torch.rand(count, 5, generator=generator, dtype=torch.float64) - 1)
+    tied = (c * torch.sin(-phase + phase)).sum(1)
+    shared = torch.tan(math.pi * (torch.rand(count, 1, generator=generator, dtype=torch.float64) - 0.5))
+    omega = 30 * torch.rand(5, generator=generator, dtype=torch.float64)
+    z = np.sort((c * torch.sin(omega * shared + phase)).sum(1).numpy())
+    distance = np.abs(np.arange(1, count + 1) / count - initialisation.normal_cdf(z)).max()
+    return (
+        f"Gamma = -Phi: largest |Z| {tied.abs().max():.0f}; one shared Cauchy variable: variance {z.var():.4f}, "
+        f"Kolmogorov-Smirnov distance x sqrt(n) {distance * math.sqrt(count):.2f} (p < 0.001 above 1.95)"
+    )
+
+
+def network_wide_sharing() -> str:
+    generator = torch.Generator().manual_seed(0)
+    count, width, terms = 200_000, 16, 2
+
+    def uniform(*shape: int) -> torch.Tensor:
+        return 2 * torch.rand(*shape, generator=generator, dtype=torch.float64) - 1
+
+    c = initialisation.sample_amplitude((count, terms, 1), terms, generator)
+    omega, phase = 3 * (uniform(count, terms, 1) + 1) / 2, math.pi * uniform(count, terms, 1)
+    # torch's default: weights and biases U(+-1/sqrt(inputs)); the input is one point, the second layer one neuron.
+    first = uniform(count, width, 2) @ torch.tensor([0.3, -0.7], dtype=torch.float64) + uniform(count, width)
+    z1 = (c * torch.sin(omega * first[:, None] / math.sqrt(2) + phase)).sum(1)
+    second = ((uniform(count, width) * z1).sum(1) + uniform(count)) / math.sqrt(width)
+    z2 = (c[..., 0] * torch.sin(omega[..., 0] * second[:, None] + phase[..., 0])).sum(1)
+    skips = []
+    for seed in range(100):
+        field = staf(2, 1, skip=True, sharing="neuron", omega0=30, law="theorem", weights="torch",
+                     generator=torch.Generator().manual_seed(seed))  # fmt: skip
+        skips.append([row.post[0] for row in layer_statistics(field, torch.tensor([[0.3, -0.7]]))])
+    rows = ", ".join(f"{value:.2f}" for value in np.array(skips).var(axis=(0, 2)))
+    return f"one activation for the network: variance {z1[:, 0].var():.3f}, then {z2.var():.3f}; with skips {rows}"
+
+
+def gains() -> str:
+    x = 2 * torch.rand(256, 2, generator=torch.Generator().manual_seed(0)) - 1
+    kinds = {
+        "theorem": lambda g: staf(2, 3, omega0=30, law="theorem", weights="torch", generator=g),
+        "released amplitudes": lambda g: staf(2, 3, omega0=30, law="released", weights="torch", generator=g),
+        "unit gain": lambda g: staf(2, 3, omega0=30, law="theorem", weights="unit_gain", generator=g),
+        "SIREN": lambda g: siren(2, 3, generator=g),
+    }
+    parts = []
+    for name, make in kinds.items():
+        squares = []
+        for seed in range(100):
+            generator = torch.Generator().manual_seed(seed)
+            squares.append([gain.measured**2 for gain in gradient_gains(make(generator), x, generator)])
+        rms = np.sqrt(np.mean(squares, 0))
+        parts.append(f"{name} {rms.min():.2f} to {rms.max():.2f}")
+    return "rms gain per layer over 100 initialisations: " + ", ".join(parts)
+
+
+def growth_of_frequencies() -> str:
+    pairs = ((256, 4), (256, 27), (16, 27))
+    return "ratio over 5^K: " + ", ".join(f"T = {T}, K = {K}: {float(growth(5, T, K) / 5**K):.4f}" for T, K in pairs)
+
+
+def collisions() -> str:
+    weight = np.array([[0.3, 0.1], [-0.7, 0.2], [0.5, 0.9]])
+    found = injectivity(kronecker_frequencies([1.0, 2.5], weight), 4)
+    products = perturb_structured([1.0, 2.5], weight[:, 0].tolist(), digits=8).products()
+    vectors = itertools.product(range(-4, 5), repeat=6)
+    after = {tuple(sorted(combine(products, s).items())) for s in vectors if sum(map(abs, s)) <= 4}
+    row = np.random.default_rng(0).normal(size=(2, 1))
+    relation = integer_kernel_vector(row)
+    assert relation is not None
+    return (
+        f"distinct of {found.lattice_size} at K = 4: {found.image_size}, after the perturbation {len(after)}; "
+        f"an integer relation of two random floats has {max(abs(v) for v in relation).bit_length()} bits"
+    )
+
+
+def trained_sinusoids() -> str:
+    generator = torch.Generator().manual_seed(0)
+    act = SineSeriesDual(*(torch.tensor(v) for v in ([1.2, -0.7, 0.9], [0.8, 1.6, 1.1], [0.3, -1.0, 2.0])))
+    mean, spread = shared_sinusoid_spread(1.0, act)
+    parts = [f"tr G {mean:.2f}, sqrt(2 tr G^2) {spread:.2f}"]
+    for width in (64, 512, 4096):
+        u = torch.randn(2000, width, generator=generator, dtype=torch.float64)
+        v = torch.randn(2000, width, generator=generator, dtype=torch.float64) / math.sqrt(width)
+        total = torch.zeros(2000, dtype=torch.float64)
+        for c, omega, phi in zip(act.amplitude, act.frequency, act.phase, strict=True):
+            sine, cosine = torch.sin(omega * u + phi), c * torch.cos(omega * u + phi)
+            total += sum((v * part).sum(1) ** 2 for part in (sine, cosine, u * cosine))
+        parts.append(f"width {width}: {total.mean():.2f} and {total.std():.2f}")
+    return "mean and standard deviation of what they add: " + "; ".join(parts)
+
+
+def arcsine_claim() -> str:
+    b = np.linspace(0, 2 * np.pi, 1001)
+    values = (f"a = {a:.4g}: {sine_of_uniform.arcsine_distances(a, b).max():.4f}" for a in (np.pi / 2, 2.0, 30.0))
+    return f"largest distance from the arcsine law over b: {', '.join(values)}; bound at 30: {np.pi / 120:.4f}"
+
+
+def counts() -> str:
+    fields = {
+        "SIREN": siren(2, 3),
+        "STAF 5": staf(2, 3),
+        "STAF 10": staf(2, 3, terms=10),
+        "FFN with 5 bands": ffn(2, 3, bands=5),
+        "FFN with 256 gaussian features": ffn(2, 3),
+        "ReLU + PE with 7 bands": pemlp(2, 3),
+        "SIREN, 5 layers, 1 output": siren(2, 1, depth=5),
+        "STAF, 1 output, per layer": staf(2, 1),
+        "STAF, 1 output, per neuron": staf(2, 1, sharing="neuron"),
+        "WIRE": wire(2, 3),
+    }
+    parameters = {name: sum(p.numel() for p in field.parameters()) for name, field in fields.items()}
+    complex_twice = sum(p.numel() * (2 if p.is_complex() else 1) for p in fields["WIRE"].parameters())
+    products = 2 * (2 * 256 + 3 * 256 * 256 + 256 * 3)
+    # A term is a product with Omega, a sum with Phi, a sine and a product with C; tau - 1 sums add them up.
+    extra = {tau: 4 * 256 * (5 * tau - 1) / products for tau in (5, 50)}
+    listed = ", ".join(f"{name} {count:,}" for name, count in parameters.items())
+    elementwise = ", ".join(f"{share:.1%} at tau = {tau}" for tau, share in extra.items())
+    return (
+        f"{listed} ({complex_twice:,} real numbers); matrix products {products:,} FLOPs; elementwise operations "
+        f"beside them {elementwise}"
+    )
+
+
 EVIDENCE = {
     "E1 sign in the dual": dual_sign,
     "E2 Delannoy numbers": delannoy_binomials,
@@ -139,8 +273,16 @@ EVIDENCE = {
     "E7 moments at a = n pi": moments_at_multiples_of_pi,
     "E8 Laplace moments": laplace_moments,
     "E9 depth of the NTK recursion": recursion_depth,
+    "E10 hypotheses of Theorem 3.1": hypotheses,
     "E11 scale of the released code": released_scale,
     "E12 dot products": dot_products,
+    "E13 sharing across the network, and skips": network_wide_sharing,
+    "E14 gradients": gains,
+    "E15 growth of potential frequencies": growth_of_frequencies,
+    "E16 collisions": collisions,
+    "E17 trained sinusoids": trained_sinusoids,
+    "E18 SIREN's claim": arcsine_claim,
+    "Counts": counts,
 }
 
 

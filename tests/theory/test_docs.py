@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib.util
 import re
 from pathlib import Path
 
@@ -26,3 +27,18 @@ def test_pages_and_figures_are_linked() -> None:
     assert {page.name for page in PAGES} - {"index.md"} == set(re.findall(r"\((\w+\.md)\)", index))
     shown = {name for page in PAGES for name in re.findall(r"\(img/([\w-]+)\.png\)", page.read_text(encoding="utf-8"))}
     assert shown == set(RESULTS) == {path.stem for path in (DOCS / "img").glob("*.png")}
+
+
+def test_every_erratum_has_its_evidence_and_the_page_prints_the_same_numbers() -> None:
+    source = importlib.util.spec_from_file_location("errata_evidence", DOCS / "errata_evidence.py")
+    assert source is not None
+    assert source.loader is not None
+    evidence = importlib.util.module_from_spec(source)
+    source.loader.exec_module(evidence)
+    page = (DOCS / "errata.md").read_text(encoding="utf-8")
+    numbered = re.findall(r"^\| (E\d+) \|", page, flags=re.MULTILINE)
+    assert numbered == [f"E{n}" for n in range(1, 19)]
+    assert {name.split()[0] for name in evidence.EVIDENCE} == {*numbered, "Counts"}
+    for compute in (evidence.bessel_bound, evidence.collisions, evidence.counts, evidence.single_branch):
+        numbers = re.findall(r"\d{1,3}(?:,\d{3})+|0\.\d+", compute())
+        assert [number for number in numbers if number not in page] == []
