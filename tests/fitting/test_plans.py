@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -8,6 +9,7 @@ import torch
 
 import staf
 from staf.fitting import plans
+from staf.fitting.optimiser import Optimiser
 from staf.fitting.plans import Budget, plan, points_of
 
 PHOTO = SimpleNamespace(in_features=2, out_features=3, shape=(256, 256))
@@ -62,6 +64,16 @@ def test_every_model_can_be_planned(model):
     assert plan(PHOTO, model=model).field(0).architecture["name"] == model
 
 
+@pytest.mark.parametrize("model", staf.nn.MODELS)
+def test_the_reasons_are_true_of_what_is_built(model):
+    chosen = plan(PHOTO, Budget(steps=1), model=model)
+    words, field = " ".join(chosen.reasons), chosen.field(0)
+    optimisers = [type(part).__name__ for part in Optimiser(field, chosen.recipe).optimisers]
+    assert ("Muon on the hidden matrices" in words) == ("Muon" in optimisers)
+    width = re.search(r"4 activated layers of (\d+)", words)[1]
+    assert int(width) in {size for parameter in field.parameters() for size in parameter.shape}
+
+
 def test_an_unknown_model_suggests_the_nearest():
     with pytest.raises(ValueError, match="did you mean 'siren'"):
         plan(PHOTO, model="sirne")
@@ -82,6 +94,9 @@ def test_points_come_from_a_task_or_a_shape():
         (plans.paper_staf_shape, (30, 30), 5, False, 2.5e-4),
         (plans.paper_staf_super_resolution, (30, 30), 5, False, 1e-3),
         (plans.paper_staf_denoising, (5, 5), 2, False, 1.5e-4),
+        (plans.released_staf_shape, (30, 30), 5, False, 2.5e-4),
+        (plans.released_staf_super_resolution, (30, 30), 5, False, 1e-3),
+        (plans.released_staf_denoising, (5, 5), 2, False, 2.5e-4),
     ],
 )
 def test_the_papers_plans_carry_the_published_constants(make, omega0, terms, skip, rate):

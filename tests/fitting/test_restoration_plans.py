@@ -44,3 +44,16 @@ def test_the_default_plans_are_smoother_than_a_reconstruction():
     usual = roughness(plan(task()))
     assert roughness(super_resolution(task())) < usual / 2
     assert roughness(denoising(task())) < usual / 2
+
+
+def test_the_reasons_are_of_this_plan_and_not_of_the_one_it_came_from():
+    picture = task(256, samples=4)
+    picture.signal = picture.observed
+    chosen = super_resolution(picture)
+    words = " ".join(chosen.reasons)
+    assert f"steps of {chosen.recipe.batch:,} of" in words
+    assert words.count("steps of ") == 1
+    assert words.count("omega0 38.4") == 1
+    assert "a pixel of the longest side" not in words
+    assert "1 weaker" in " ".join(denoising(picture).reasons)
+    assert "four weaker" not in " ".join(denoising(picture).reasons)

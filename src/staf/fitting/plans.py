@@ -108,11 +108,15 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
     )
     rate = RATES[model] * (1.0 if batch is None else MINI_BATCH_FACTOR)
     recipe = recipe.replace(rate=rate, matrix_rate=rate)
+    layers, optimisers = "4 activated layers of 256", "Muon on the hidden matrices, Adam on the rest"
+    if model == "wire":
+        layers, optimisers = "4 activated layers of 181 complex neurons", "Adam alone, because the weights are complex"
+    else:
+        optimisers += ": worth more than any choice of activation (docs/recipes.md)"
     reasons = [
-        f"model {model}: {signal.in_features} coordinates to {signal.out_features} values, 4 activated layers of 256",
-        "Muon on the hidden matrices, Adam on the rest: worth more than any choice of activation (docs/recipes.md)",
-        f"rates of {rate:g}, this model's own"
-        + ("" if batch is None else ", halved because mini-batches are noisy"),
+        f"model {model}: {signal.in_features} coordinates to {signal.out_features} values, {layers}",
+        optimisers,
+        f"rates of {rate:g}, this model's own" + ("" if batch is None else ", halved because mini-batches are noisy"),
     ]
     if batch is None:
         reasons.append(f"every step sees all {points:,} points")
@@ -195,6 +199,11 @@ def paper_staf_shape(signal: SignalLike) -> Plan:
     return _paper(signal, recipes.paper_shape(), "paper_staf_shape", omega0=30.0, hidden_omega0=30.0, law="theorem")
 
 
+def released_staf_shape(signal: SignalLike) -> Plan:
+    """The occupancy network with the released code's amplitude law."""
+    return _paper(signal, recipes.paper_shape(), "released_staf_shape", omega0=30.0, hidden_omega0=30.0, law="released")
+
+
 def paper_staf_super_resolution(signal: SignalLike) -> Plan:
     """The paper's super-resolution network: omega0 30 throughout."""
     return _paper(
@@ -205,6 +214,12 @@ def paper_staf_super_resolution(signal: SignalLike) -> Plan:
         hidden_omega0=30.0,
         law="theorem",
     )
+
+
+def released_staf_super_resolution(signal: SignalLike) -> Plan:
+    """The super-resolution network with the released code's amplitude law."""
+    recipe = recipes.paper_super_resolution()
+    return _paper(signal, recipe, "released_staf_super_resolution", omega0=30.0, hidden_omega0=30.0, law="released")
 
 
 def paper_staf_denoising(signal: SignalLike) -> Plan:
@@ -218,6 +233,12 @@ def paper_staf_denoising(signal: SignalLike) -> Plan:
         hidden_omega0=5.0,
         law="theorem",
     )
+
+
+def released_staf_denoising(signal: SignalLike) -> Plan:
+    """The denoising network with the released code's amplitude law and rate."""
+    constants = {"terms": 2, "omega0": 5.0, "hidden_omega0": 5.0, "law": "released"}
+    return _paper(signal, recipes.released_denoising(), "released_staf_denoising", **constants)
 
 
 def _paper(signal: SignalLike, recipe: Recipe, name: str, **arguments: Any) -> Plan:

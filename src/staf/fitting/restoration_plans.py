@@ -41,7 +41,10 @@ def super_resolution(task: Any, budget: Budget | None = None, *, device: str = "
     batch = chosen.recipe.batch
     if batch is None or task.samples == 1:
         return chosen
-    return dataclasses.replace(chosen, recipe=chosen.recipe.replace(batch=max(1, batch // task.samples**2)))
+    fewer = max(1, batch // task.samples**2)
+    reasons = [reason for reason in chosen.reasons if not reason.startswith("steps of ")]
+    reasons.append(f"steps of {fewer:,} of the {task.points:,} pixels, each seen through {task.samples**2} points")
+    return dataclasses.replace(chosen, recipe=chosen.recipe.replace(batch=fewer), reasons=reasons)
 
 
 def denoising(task: Any, budget: Budget | None = None, *, device: str = "cpu", model: str = "staf") -> Plan:
@@ -68,5 +71,9 @@ def _adapted(task: Any, budget: Budget | None, device: str, model: str, argument
         return models.MODELS[model](task.in_features, task.out_features, generator=generator, **arguments)
 
     said = ", ".join(f"{name} {value:g}" for name, value in arguments.items())
-    reasons = [*base.reasons, f"{said}: slow sines, so that the field stays smooth between what is seen"]
+    reasons = [reason for reason in base.reasons if not reason.startswith("omega0 ")]
+    if "terms" in arguments:
+        reasons = [reason for reason in reasons if not reason.startswith("the activation ")]
+        reasons.append(f"the activation starts at SIREN's sine, with {arguments['terms'] - 1} weaker below omega0")
+    reasons = [*reasons, f"{said}: slow sines, so that the field stays smooth between what is seen"]
     return dataclasses.replace(base, field_factory=factory, reasons=reasons)
