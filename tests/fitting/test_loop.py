@@ -265,3 +265,13 @@ def test_time_left_of_a_resumed_fit_counts_the_steps_of_both(tmp_path, monkeypat
     elapsed, fraction = seen[0]
     assert fraction == 11 / 20
     assert elapsed >= 100
+
+
+def test_a_baked_incode_is_trained_on_with_its_four_numbers_fixed():
+    field = staf.incode(2, 3, width=8, depth=2, generator=torch.Generator().manual_seed(0))
+    field.bind(task())
+    baked = field.baked()
+    numbers = baked.constants.clone()
+    result = fit(Recipe(steps=30, rate=3e-3), baked)
+    assert result.history.loss[-1] < result.history.loss[0]
+    assert torch.equal(baked.constants, numbers)

@@ -85,8 +85,10 @@ class Stepper:
             loss = self.task.loss(self.field, part)
             loss.sum().backward()
             total = loss.detach() if total is None else total + loss.detach()
-        if self._penalty is not None:
-            self._penalty().backward()
+        penalty = None if self._penalty is None else self._penalty()
+        # A baked field's penalty is a constant.
+        if penalty is not None and penalty.requires_grad:
+            penalty.backward()
         assert total is not None
         return total.to(self._losses.dtype)
 

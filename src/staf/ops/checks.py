@@ -16,7 +16,7 @@ def check_floating(name: str, tensor: Tensor) -> None:
     if tensor.dtype not in (torch.float32, torch.float64):
         raise TypeError(
             f"{name} must be float32 or float64, got {tensor.dtype}; "
-            "half precision is taken for x alone, and inside torch.autocast"
+            "half precision is taken for x alone, and only inside torch.autocast"
         )
 
 
