@@ -54,6 +54,13 @@ def test_lpips_is_measured_where_its_weights_are(
     assert measures(fit, None)["lpips"] == pytest.approx(float(expected))
 
 
+def test_no_pass_over_the_points_is_made_for_lpips_without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STAF_LPIPS_WEIGHTS", "/there/is/no/such/file")
+    fit = small_fit(small_image(32, 32))
+    monkeypatch.setattr(type(fit.field), "predict", lambda *_, **__: pytest.fail("the field was evaluated"))
+    assert "no LPIPS weights" in measures(fit, None)["notes"]["lpips"]
+
+
 def test_lpips_has_words_for_alpha() -> None:
     fit = small_fit(staf.Image(np.zeros((9, 9, 4), np.uint8)), steps=1)
     assert "has alpha" in measures(fit, None)["notes"]["lpips"]

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ..metrics import lpips, psnr
+from ..metrics.lpips import load_lpips
 from ..signals import open as open_signal
 
 if TYPE_CHECKING:
@@ -68,9 +69,11 @@ def _lpips(fit: Fit) -> float:
         raise ValueError("LPIPS is defined for grey and RGB, and this image has alpha")
     if height * width > LPIPS_PIXELS:
         raise ValueError(f"not measured above {LPIPS_PIXELS // 10**6} megapixels")
+    # The weights first: without them there is no use in a pass over all points, which takes minutes for a large photo.
+    model = load_lpips()
     target = fit.signal.values().reshape(height, width, -1)
     with torch.no_grad():
-        return float(lpips(float_prediction(fit), target, data_range=fit.signal.value_range))
+        return float(lpips(float_prediction(fit), target, data_range=fit.signal.value_range, model=model))
 
 
 def _or_note(notes: dict[str, str], name: str, measure: Any) -> float | None:
