@@ -60,7 +60,7 @@ def bad(here, picture):
         ("nan.npy", "NaN or Inf"),
         ("inf.npy", "NaN or Inf"),
         ("channels.npy", "channel"),
-        ("pickled.npy", "cannot open"),
+        ("pickled.npy", "pickled Python objects"),
         ("folder.png", "folder"),
     ],
 )

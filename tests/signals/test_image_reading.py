@@ -137,7 +137,7 @@ def test_npy(tmp_path, shape, dtype):
 
 def test_npy_runs_no_pickle(tmp_path):
     np.save(tmp_path / "a.npy", np.array([[Trap()]], dtype=object), allow_pickle=True)
-    with pytest.raises(SignalError, match="damaged"):
+    with pytest.raises(SignalError, match="pickled"):
         staf.signals.open(tmp_path / "a.npy")
     assert not Trap.sprung
 

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -60,12 +60,22 @@ def read_webp(path: Path, max_pixels: int) -> Image:
 def read_npy(path: Path, max_pixels: int) -> Image:
     """An array (h, w) or (h, w, c) saved by numpy; pickled objects are refused."""
     with damage_named("NPY"):
+        with path.open("rb") as file:
+            if _holds_objects(file):
+                raise SignalError("it holds pickled Python objects, which are never loaded; save numbers instead")
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     if array.ndim in (2, 3) and array.size:
         check_size(array.shape[1], array.shape[0], max_pixels)
     if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] > 4):
         raise SignalError(f"an image array must have shape (h, w) or (h, w, c) with c up to 4, got {array.shape}")
     return Image(np.array(array))
+
+
+def _holds_objects(file: BinaryIO) -> bool:
+    """Whether the header of an NPY file announces Python objects."""
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    return bool(read(file)[2].hasobject)
 
 
 def check_size(width: int, height: int, max_pixels: int) -> None:
@@ -75,7 +85,7 @@ def check_size(width: int, height: int, max_pixels: int) -> None:
     if width * height > max_pixels:
         raise SignalError(
             f"its header announces {width}x{height} pixels, more than max_pixels={max_pixels}; "
-            "if you trust the file, pass a larger max_pixels"
+            "if you trust the file, pass a larger max_pixels (staf fit: --max-pixels)"
         )
 
 
