@@ -24,7 +24,8 @@ def test_a_fit_leaves_a_whole_run_folder_and_says_where(staf, picture, here):
     ran = staf("fit", picture, "--steps", 5)
     folder = here / "runs" / "picture-staf"
     assert ran.code == 0
-    assert "dB PSNR" in ran.out
+    assert "dB PSNR (" in ran.out
+    assert "dB of the saved file)" in ran.out
     assert "report: runs/picture-staf/report.html" in ran.out
     assert sorted(path.name for path in folder.iterdir()) == [
         "config.json",
@@ -43,6 +44,7 @@ def test_json_is_all_there_is_on_stdout(staf, picture):
     document = ran.json
     assert (document["model"], document["seed"], document["steps"], document["out"]) == ("siren", 7, 3, "o")
     assert document["metrics"]["psnr"] == pytest.approx(json.loads(Path("o/metrics.json").read_text())["psnr"])
+    assert document["metrics"]["psnr_of_file"] == json.loads(Path("o/metrics.json").read_text())["psnr_of_file"]
     assert document["files"]["report"] == "o/report.html"
     assert "step 1/3" in ran.err
     # --explain goes beside it, in the plan's own words.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -207,8 +208,12 @@ def _tell(options: FitSignal, terminal: Terminal, fit: Fit, folder: Path, files:
     parameters = sum(p.numel() for p in fit.module.parameters())
     for note in fit.notes:
         terminal.note(f"note: {note}")
-    measures = ", ".join(f"{name.upper()} {value:.4g}" for name, value in fit.metrics.items() if name != "psnr")
-    terminal.say(f"{fit.metrics['psnr']:.2f} dB PSNR{', ' + measures if measures else ''}")
+    metrics = _metrics(fit, files)
+    words = [f"{metrics['psnr']:.2f} dB PSNR"]
+    if "psnr_of_file" in metrics:
+        words[0] += f" ({metrics['psnr_of_file']:.2f} dB of the saved file)"
+    words += [f"{name.upper()} {value:.4g}" for name, value in metrics.items() if not name.startswith("psnr")]
+    terminal.say(", ".join(words))
     terminal.say(
         f"{options.model}, {parameters:,} parameters, {fit.result.steps} steps in {fit.result.seconds:.1f} s "
         f"on {fit.device} ({fit.stopped})"
@@ -221,7 +226,7 @@ def _tell(options: FitSignal, terminal: Terminal, fit: Fit, folder: Path, files:
             "model": options.model,
             "out": str(folder),
             "files": files,
-            "metrics": dict(fit.metrics),
+            "metrics": metrics,
             "parameters": parameters,
             "steps": fit.result.steps,
             "seconds": round(fit.result.seconds, 3),
@@ -232,3 +237,10 @@ def _tell(options: FitSignal, terminal: Terminal, fit: Fit, folder: Path, files:
             "notes": list(fit.notes),
         }
     )
+
+
+def _metrics(fit: Fit, files: dict[str, str]) -> dict[str, float]:
+    """The measures of the fit, and those that were made of what was written."""
+    written = json.loads(Path(files["metrics"]).read_text(encoding="utf-8"))
+    added = {name: written[name] for name in ("lpips", "psnr_of_file") if written.get(name) is not None}
+    return {**fit.metrics, **added}
