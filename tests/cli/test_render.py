@@ -60,3 +60,8 @@ def test_what_cannot_be_drawn(staf, model, here):
 def test_sizes_and_crops():
     assert parse_size("3X4") == (3, 4)
     assert parse_crop("0.5,1,2,3") == (0.5, 1.0, 2.0, 3.0)
+
+
+def test_a_place_that_takes_no_file_is_named_as_it_was_given(staf, model, here):
+    (here / "file").touch()
+    assert staf("render", model, "-o", "file/a.png").refused().startswith("cannot write file/a.png: a file stands")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from staf._files import atomic_write
+from staf._files import WriteError, atomic_write
 from staf.cli.errors import UserError
 
 MEBIBYTE = 2**20
@@ -13,9 +13,7 @@ MEBIBYTE = 2**20
 
 def prepare_folder(folder: Path, needed: int) -> None:
     """Make the folder and see that `needed` bytes can be written into it."""
-    probe = folder / ".staf-write-test"
-    atomic_write(probe, b"")
-    probe.unlink()
+    _probe(folder, folder)
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise UserError(
@@ -30,6 +28,14 @@ def prepare_file(path: Path, *, overwrite: bool) -> None:
         raise UserError(f"{path} is a folder: name a file in it with --out")
     if path.exists() and not overwrite:
         raise UserError(f"{path} exists: pass --overwrite to replace it, or another file with --out")
-    probe = path.parent / ".staf-write-test"
-    atomic_write(probe, b"")
+    _probe(path.parent, path)
+
+
+def _probe(folder: Path, wanted: Path) -> None:
+    """Make the folder and write into it; a failure names what the user asked for."""
+    probe = folder / ".staf-write-test"
+    try:
+        atomic_write(probe, b"")
+    except WriteError as error:
+        raise UserError(f"cannot write {wanted}: {str(error.strerror).rpartition(': ')[2]}") from error
     probe.unlink()
