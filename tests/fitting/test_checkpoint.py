@@ -167,3 +167,30 @@ def test_a_field_is_not_a_checkpoint_nor_the_other_way_round(tmp_path):
     interrupt_at(2, tmp_path / "c.safetensors")
     with pytest.raises(FileError, match="checkpoint of a fit under way"):
         load_field(tmp_path / "c.safetensors")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_the_fit_is_measured_loses_nothing(tmp_path, number):
+    class Other:
+        """Puts other weights in place to be measured, as early stopping does."""
+
+        def __call__(self, state):
+            pass
+
+        def finish(self, module):
+            torch.nn.init.zeros_(module.output.weight)
+            return "other weights"
+
+    path, problem = tmp_path / "c.safetensors", task()
+    measure, problem.evaluate = problem.evaluate, lambda predict: os.kill(os.getpid(), number) or time.sleep(5)
+    before = signal.getsignal(number)
+    with pytest.raises(Interrupted, match="after step 6 of 6") as caught:
+        run(problem, small_staf(), default(steps=6), progress=False, checkpoint=path, callbacks=[Other()])
+    assert signal.getsignal(number) is before
+    assert caught.value.signal_number == number
+    problem.evaluate = measure
+    saved = Checkpoint.load(path)
+    resumed = run(problem, small_staf(seed=2), saved.recipe, progress=False, resume=saved)
+    straight = run(task(), small_staf(), default(steps=6), progress=False)
+    assert resumed.steps == 6
+    assert resumed.metrics == straight.metrics

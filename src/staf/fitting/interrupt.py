@@ -31,8 +31,11 @@ class Interruption:
 
 
 @contextlib.contextmanager
-def watch() -> Iterator[Interruption]:
-    """Catch SIGINT and SIGTERM while the block runs (main thread only), and restore the old handlers after it."""
+def watch(*, at_once: bool = False) -> Iterator[Interruption]:
+    """Catch SIGINT and SIGTERM while the block runs (main thread only), and restore the old handlers after it.
+
+    The first signal is remembered, for the block to look at; with `at_once` it also raises KeyboardInterrupt there.
+    """
     interruption = Interruption()
     if threading.current_thread() is not threading.main_thread():
         yield interruption
@@ -40,9 +43,10 @@ def watch() -> Iterator[Interruption]:
     previous = {}
 
     def handler(number: int, frame: FrameType | None) -> None:
-        if interruption:
-            raise KeyboardInterrupt
+        again = bool(interruption)
         interruption.signal_number = number
+        if again or at_once:
+            raise KeyboardInterrupt
 
     try:
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import math
 import signal
 import tempfile
@@ -179,6 +180,16 @@ def run(
             notes=notes + stepper.notes,
         ).save(path)
 
+    def leave(interruption: interrupt.Interruption) -> interrupt.Interrupted:
+        path = Path(checkpoint) if checkpoint else Path(f"staf-interrupted-{mark[:8]}.safetensors")
+        try:
+            save(path)
+        except WriteError as error:
+            bar.say(str(error.strerror))
+            path = Path(tempfile.mkdtemp(prefix="staf-")) / path.name
+            save(path)
+        return _interrupted(interruption, path, step, total)
+
     with Progress(total, recipe.seconds, choose_mode(progress), title) as bar, interrupt.watch() as interruption:
         while stopped is None:
             if total is not None and step >= total:
@@ -227,14 +238,7 @@ def run(
                 if measured >= target:
                     stopped = f"reached {measured:.2f} dB"
             if interruption:
-                path = Path(checkpoint) if checkpoint else Path(f"staf-interrupted-{mark[:8]}.safetensors")
-                try:
-                    save(path)
-                except WriteError as error:
-                    bar.say(str(error.strerror))
-                    path = Path(tempfile.mkdtemp(prefix="staf-")) / path.name
-                    save(path)
-                raise _interrupted(interruption, path, step, total)
+                raise leave(interruption)
             if checkpoint is not None and time.monotonic() - last_saved > CHECKPOINT_SECONDS:
                 try:
                     save(Path(checkpoint))
@@ -245,12 +249,21 @@ def run(
 
     seconds = elapsed()
     module.eval()
-    for callback in callbacks:
-        finish = getattr(callback, "finish", None)
-        if finish is not None:
-            notes.append(finish(module))
-    metrics = task.evaluate(predictor(module, stepper.chunk))
-    return Result(module, metrics, history, recipe, seed, seconds, step, stopped, notes + stepper.notes)
+    final, sentences = copy.deepcopy(module.state_dict()), list(notes)
+    with interrupt.watch(at_once=True) as interruption:
+        try:
+            for callback in callbacks:
+                finish = getattr(callback, "finish", None)
+                if finish is not None:
+                    sentences.append(finish(module))
+            metrics = task.evaluate(predictor(module, stepper.chunk))
+        except KeyboardInterrupt:
+            if not interruption or stopped.startswith("diverged"):
+                raise
+            # Measuring can take long: what was trained is kept, and resuming measures it.
+            module.load_state_dict(final)
+            raise leave(interruption) from None
+    return Result(module, metrics, history, recipe, seed, seconds, step, stopped, sentences + stepper.notes)
 
 
 def _interrupted(
