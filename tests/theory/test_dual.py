@@ -138,3 +138,13 @@ def test_errors_name_the_argument() -> None:
         dual_activation(0.5, torch.ones(2), torch.ones(2), torch.ones(3))
     with pytest.raises(ValueError, match="p and q must be variances"):
         dual_covariance(torch.tensor(-1.0), torch.tensor(0.0), torch.tensor(1.0), *torch.ones(3, 1))
+
+
+def test_what_is_no_covariance_or_cannot_be_normalised_is_refused() -> None:
+    one = torch.ones(1, dtype=torch.float64)
+    with pytest.raises(ValueError, match=r"c\^2 <= p q"):
+        dual_covariance(one, 2 * one, one, one, one, one)
+    with pytest.raises(ValueError, match="got nan"):
+        unit(float("nan"))
+    with pytest.raises(ValueError, match="cannot be normalised"):
+        SineDual(0.0).normalised()

@@ -85,3 +85,8 @@ def test_sequential_networks_and_refusals() -> None:
         gradient_gains(nn.Sequential(*layers[:4]), points())
     with pytest.raises(ValueError, match="fan_in must be at least 1, got 0"):
         unit_gain_variance(torch.ones(3), 0)
+
+
+def test_one_layer_has_no_gain_to_measure() -> None:
+    with pytest.raises(ValueError, match="at least two activated layers"):
+        gradient_gains(siren(2, 1, width=8, depth=1), points(8))

@@ -191,3 +191,9 @@ def test_errors_name_the_argument() -> None:
         init.amplitude_density(0.1, 0)
     with pytest.raises(ValueError, match="probability must lie in"):
         init.power_quantile([1.0], 5)
+
+
+def test_no_amplitude_at_all_and_orders_below_zero() -> None:
+    assert init.excess_kurtosis([0.0, 0.0]) == 0.0
+    with pytest.raises(ValueError, match="order must be at least 0, got -1"):
+        init.post_activation_moment(-1, 5)

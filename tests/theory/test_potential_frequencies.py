@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import torch
 
 from staf.theory import potential_frequencies as pf
 
@@ -124,3 +125,18 @@ def test_errors_name_the_argument() -> None:
         pf.lattice(20, 6, limit=1000)
     with pytest.raises(ValueError, match="psi must be finite"):
         pf.injectivity([[np.nan]], 2)
+
+
+def test_asymptotic_forms_beyond_floats_and_outside_their_domain() -> None:
+    assert pf.growth_asymptotic(5, 1000, 900) == math.inf
+    assert pf.delannoy_asymptotic(10**9, 60) == math.inf
+    for tau, T in ((0, 4), (5, 0)):
+        with pytest.raises(ValueError, match="tau and T must be at least 1"):
+            pf.growth_asymptotic(tau, T, 2)
+
+
+def test_matrices_may_be_tensors_and_must_not_be_empty() -> None:
+    assert not pf.injectivity(torch.tensor([[1.0], [2.5]]), 4).injective
+    for psi in ([], [[]]):
+        with pytest.raises(ValueError, match="at least one row"):
+            pf.injectivity(psi, 2)

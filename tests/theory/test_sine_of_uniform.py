@@ -101,3 +101,13 @@ def test_zero_frequency_has_no_density_and_says_why() -> None:
         law.density(0.1, 0.0, 0.3)
     with pytest.raises(ValueError, match="order must be at least 0"):
         law.moment(-1, 1.0, 0.0)
+
+
+def test_high_orders_and_tiny_frequencies() -> None:
+    nodes, weights = np.polynomial.legendre.leggauss(600)
+    expected = float((weights / 2 * np.sin(3 * nodes + 0.2) ** 1100).sum())
+    assert law.moment(1100, 3.0, 0.2) == pytest.approx(expected, abs=1e-12)
+    for b in (0.0, 0.7, -4.0, 1.5 * math.pi):
+        y = math.sin(b)
+        assert law.cdf([y - 1e-6, y + 1e-6], 1e-14, b).tolist() == [0.0, 1.0]
+    assert law.arcsine_distance(1e-14, 0.7) == pytest.approx(law.arcsine_distance(0.0, 0.7), abs=0.05)

@@ -29,8 +29,9 @@ def unit(xi: Tensor | float) -> Covariance:
     [1.0, 0.25, 1.0]
     """
     c = torch.as_tensor(xi, dtype=torch.float64)
-    if bool((c.abs() > 1).any()):
-        raise ValueError(f"xi must lie in [-1, 1], a correlation; got {float(c[c.abs() > 1].flatten()[0])}")
+    inside = c.abs() <= 1
+    if not bool(inside.all()):
+        raise ValueError(f"xi must lie in [-1, 1], a correlation; got {float(c[~inside].flatten()[0])}")
     return torch.ones_like(c), c, torch.ones_like(c)
 
 
@@ -51,7 +52,10 @@ class Dual(ABC):
 
     def normalised(self) -> Scaled:
         """The activation divided by sqrt(E[phi(u)^2]), u ~ N(0, 1), so that the dual is 1 at xi = 1."""
-        return Scaled(self, 1 / math.sqrt(float(self.value(*unit(1.0)))))
+        at_one = float(self.value(*unit(1.0)))
+        if at_one <= 0:
+            raise ValueError(f"an activation that is zero cannot be normalised: E[phi(u)^2] is {at_one}")
+        return Scaled(self, 1 / math.sqrt(at_one))
 
 
 @dataclass(frozen=True)
@@ -240,5 +244,7 @@ def dual_covariance(
     p, c, q = (torch.as_tensor(t, dtype=torch.float64) for t in (p, c, q))
     if bool((p < 0).any() or (q < 0).any()):
         raise ValueError("p and q must be variances, at least 0; got a negative entry")
+    if bool((c**2 > p * q * (1 + 1e-9)).any()):
+        raise ValueError("c must be a covariance, c^2 <= p q; got a larger entry")
     act = SineSeriesDual(amplitude, frequency, phase)
     return act.value(p, c, q), act.derivative(p, c, q)

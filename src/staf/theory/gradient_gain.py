@@ -66,6 +66,10 @@ def gradient_gains(
     network = read_network(field)
     if network.output is None:
         raise ValueError("field must end with a linear output, got an activated one")
+    if len(network.layers) < 2:
+        raise ValueError(
+            "field must have at least two activated layers: the first one's input is the coordinates; got 1"
+        )
     inputs: list[Tensor] = []
 
     def keep(module: nn.Module, arguments: tuple[Tensor, ...]) -> None:

@@ -103,6 +103,8 @@ def post_activation_moment(order: int, terms: int) -> Fraction:
     >>> [int(post_activation_moment(q, terms=3)) for q in range(9)]
     [1, 0, 1, 0, 3, 0, 15, 0, 105]
     """
+    if order < 0:
+        raise ValueError(f"order must be at least 0, got {order}")
     single = [
         amplitude_moment(n, terms) * (Fraction(math.comb(n, n // 2), 2**n) if n % 2 == 0 else 0) / math.factorial(n)
         for n in range(order + 1)
@@ -155,11 +157,14 @@ def power_quantile(probability: ArrayLike, terms: int) -> list[float]:
 def excess_kurtosis(amplitude: ArrayLike) -> float:
     """-1.5 sum C^4 / (sum C^2)^2: of one draw, over well-spread pre-activations; mean -3/(tau + 1) over draws.
 
+    Zero where all amplitudes are, as for any constant.
+
     >>> excess_kurtosis([1.0])          # one sine is the arcsine law
     -1.5
     """
     c = np.asarray(amplitude, dtype=np.float64)
-    return float(-1.5 * (c**4).sum() / (c**2).sum() ** 2)
+    share = c**2 / max(float((c**2).sum()), np.finfo(np.float64).tiny)
+    return float(-1.5 * (share**2).sum())
 
 
 def neuron_cdf(z: ArrayLike, amplitude: ArrayLike, *, harmonics: int = 4096) -> Array:

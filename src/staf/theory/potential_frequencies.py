@@ -44,7 +44,7 @@ def real_frequencies(T: int, K: int) -> int:
 
 
 def delannoy_asymptotic(T: int, K: int) -> float:
-    """(2T)^K / K! (1 + K/(2T)), which is |V(T, K)| (1 + O(K^3/T^2)) for T much larger than K.
+    """(2T)^K / K! (1 + K/(2T)), which is |V(T, K)| (1 + O(K^3/T^2)) for T much larger than K; inf beyond floats.
 
     >>> round(delannoy_asymptotic(1000, 3) / delannoy(1000, 3), 5)
     1.0
@@ -52,7 +52,10 @@ def delannoy_asymptotic(T: int, K: int) -> float:
     _require_counts(T, K)
     if T == 0:
         raise ValueError("T must be at least 1 for the asymptotic form, got 0")
-    return math.exp(K * math.log(2 * T) - math.lgamma(K + 1)) * (1 + K / (2 * T))
+    try:
+        return math.exp(K * math.log(2 * T) - math.lgamma(K + 1)) * (1 + K / (2 * T))
+    except OverflowError:
+        return math.inf
 
 
 def growth(tau: int, T: int, K: int) -> Fraction:
@@ -69,11 +72,19 @@ def growth(tau: int, T: int, K: int) -> Fraction:
 def growth_asymptotic(tau: int, T: int, K: int) -> float:
     """tau^K [1 - (K / 2T)(1 - 1/tau)], with an error of relative order K^3/T^2; tau^K itself is an upper bound.
 
+    The correction is small only where T is much larger than K. Infinite where tau^K is beyond floats.
+
     >>> round(growth_asymptotic(5, 256, 4) / 5**4, 5)
     0.99375
     """
     _require_counts(T, K)
-    return float(tau) ** K * (1 - K / (2 * T) * (1 - 1 / tau))
+    if tau < 1 or T < 1:
+        raise ValueError(f"tau and T must be at least 1 for the asymptotic form, got tau = {tau}, T = {T}")
+    factor = 1 - K / (2 * T) * (1 - 1 / tau)
+    try:
+        return float(tau) ** K * factor
+    except OverflowError:
+        return math.copysign(math.inf, factor)
 
 
 def lattice(T: int, K: int, *, limit: int = ENUMERATION_LIMIT) -> NDArray[np.int64]:
@@ -108,6 +119,8 @@ def scaled_integers(psi: Matrix) -> tuple[list[list[int]], int]:
         exact = [[Fraction(value) for value in _numbers(row)] for row in _numbers(psi)]
     except (ValueError, OverflowError) as error:
         raise ValueError(f"psi must be finite numbers, got an entry that is not: {error}") from error
+    if not exact or not exact[0]:
+        raise ValueError("psi must have at least one row and one column, got none")
     if len({len(row) for row in exact}) > 1:
         raise ValueError(f"psi must be a matrix of shape (T, D), got rows of lengths {[len(row) for row in exact]}")
     scale = math.lcm(*(value.denominator for row in exact for value in row))
@@ -243,7 +256,8 @@ def _clear_denominators(solution: list[Fraction]) -> tuple[int, ...]:
 
 
 def _numbers(values: object) -> list:
-    return values.tolist() if isinstance(values, np.ndarray) else list(values)  # type: ignore[call-overload]
+    to_list = getattr(values, "tolist", None)  # arrays and tensors
+    return list(values) if to_list is None else to_list()  # type: ignore[call-overload]
 
 
 def _require_counts(T: int, K: int) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
+TURNS = (np.pi / 2, -np.pi / 2)
 
 
 def moment(order: int, a: float, b: float) -> float:
@@ -33,7 +34,8 @@ def moment(order: int, a: float, b: float) -> float:
     if order < 0:
         raise ValueError(f"order must be at least 0, got {order}")
     r = np.arange(order + 1)
-    binomials = np.array([math.comb(order, int(i)) for i in r], dtype=np.float64) / 2.0**order
+    # Divided as integers: neither the binomials nor 2^order need fit in a float.
+    binomials = np.array([math.comb(order, int(i)) / (1 << order) for i in r], dtype=np.float64)
     harmonics = order - 2 * r
     terms = binomials * (-1.0) ** r * np.exp(1j * harmonics * b) * np.sinc(harmonics * a / np.pi)
     return float((terms.sum() * (-1j) ** order).real)
@@ -91,8 +93,14 @@ def cdf(y: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
         return length * period + np.clip(t - np.pi / 2 - 2 * np.pi * period - (np.pi / 2 - half), 0, length)
 
     constant = np.where(values >= np.sin(centre), 1.0, 0.0)
+    ends = np.sin(centre - reach), np.sin(centre + reach)
+    # The largest and smallest value of Y: at the interval's ends where it holds no turning point. Comparing with them
+    # keeps rounding out of F where |a| is tiny and the difference of two M is little else.
+    turns = [np.floor((centre + reach - s) / (2 * np.pi)) > np.floor((centre - reach - s) / (2 * np.pi)) for s in TURNS]
+    top, bottom = np.where(turns[0], 1.0, np.maximum(*ends)), np.where(turns[1], -1.0, np.minimum(*ends))
     share = (measure(centre + reach) - measure(centre - reach)) / np.where(reach == 0, 1.0, 2 * reach)
-    result = np.where(reach == 0, constant, np.clip(share, 0.0, 1.0))
+    inside = np.where(values >= top, 1.0, np.where(values < bottom, 0.0, np.clip(share, 0.0, 1.0)))
+    result = np.where(reach == 0, constant, inside)
     return np.where(values >= 1, 1.0, np.where(values < -1, 0.0, result))
 
 
