@@ -9,7 +9,8 @@ import torch
 import staf
 from staf.analysis import Dynamics, compare_kernels, role_shares
 from staf.analysis.points import chord, few_points
-from staf.analysis.registry import RESULTS
+from staf.analysis.registry import RESULTS, _small_fit
+from staf.signals import Audio, Image
 from tests.analysis.results import FIELD, SIDE, picture, result, small_field
 
 
@@ -67,3 +68,27 @@ def test_a_field_of_three_coordinates_needs_a_signal() -> None:
         RESULTS["ntk"].run(staf.siren(3, 1, width=8), 0)
     with pytest.raises(ValueError, match="one or two coordinates"):
         RESULTS["activation-maps"].run(staf.siren(3, 1, width=8), 0)
+
+
+@pytest.mark.parametrize(("inputs", "outputs", "points"), [(2, 3, 64 * 64), (1, 2, 4096)])
+def test_without_a_signal_a_fit_is_of_one_that_the_field_can_fit(inputs: int, outputs: int, points: int) -> None:
+    field = staf.staf(inputs, outputs, width=8, depth=2)
+    task, make = _small_fit(field, 0, None)
+    assert task.signal.values().shape == (points, outputs)
+    assert make(torch.Generator())(torch.zeros(1, inputs)).shape == (1, outputs)
+
+
+def test_long_recordings_are_fitted_on_a_window_from_the_middle() -> None:
+    samples = np.sin(np.arange(10_000) / 7).astype(np.float32) / 2
+    task, make = _small_fit(None, 0, Audio(samples, rate=8000))
+    assert np.allclose(task.signal.values()[:, 0], samples[2952 : 2952 + 4096], atol=1e-6)
+    assert float(make(torch.Generator().manual_seed(0)).activation(0).frequency.detach().max()) == pytest.approx(3000.0)
+
+
+def test_maps_are_of_the_signals_shape_and_sounds_are_asked_of_audio() -> None:
+    image = Image(np.zeros((30, 20, 3), dtype=np.uint8))
+    assert RESULTS["activation-maps"].run(None, 0, image).data["maps"][0].shape == (8, 30, 20)
+    with pytest.raises(ValueError, match="the signal is image"):
+        RESULTS["ntk-audio"].run(None, 0, image)
+    with pytest.raises(ValueError, match="reads 1 coordinates, and the signal has 2"):
+        RESULTS["activation-maps"].run(staf.staf(1, 1, width=8, depth=2), 0, image)

@@ -43,3 +43,8 @@ def test_an_analysis_takes_a_field_and_a_signal(staf, picture):
 
 def test_a_theorem_needs_no_signal(staf, picture):
     assert "leave --signal" in staf("theory", "kronecker", "--signal", picture).refused()
+
+
+def test_a_wrong_device_or_format_is_a_mistake_before_any_work(staf):
+    assert "--device must be" in staf("theory", "ntk", "--device", "toaster").refused()
+    assert "--out must end in .png" in staf("theory", "kronecker", "--out", "f.xyz").refused()

@@ -10,6 +10,7 @@ photograph of scikit-image's, and audio is a synthetic chord. Nothing here loads
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -69,6 +70,8 @@ def _ntk_crop(field: nn.Module | None, seed: int, signal: Any = None, device: De
 
 
 def _ntk_audio(field: nn.Module | None, seed: int, signal: Any = None, device: Device = None) -> Result:
+    if signal is not None and signal.kind != "audio":
+        raise ValueError(f"ntk-audio looks at recordings, and the signal is {signal.kind}: ntk takes it")
     return _comparison(field, seed, chord() if signal is None else few_points(signal, 512), device)
 
 
@@ -152,19 +155,31 @@ def _lazy(field: nn.Module | None, seed: int, signal: Any = None, device: Device
 
 
 def _small_fit(field: nn.Module | None, seed: int, signal: Any) -> tuple[Any, Any]:
-    """A task of few points, and a factory of the field or of a small STAF."""
-    from staf.signals import Image
+    """A task of at most 64x64 points, or as many samples, and a factory of the field or of a small STAF.
+
+    Without a signal it is one that the field can fit: the photograph in as many channels, or the chord.
+    """
+    from staf.signals import Audio, Image
     from staf.tasks import Reconstruction
 
+    inputs, outputs = (int(getattr(field, name, n)) for name, n in (("in_features", 2), ("out_features", 1)))
+    if signal is None and inputs == 1:
+        signal = Audio(2 * chord(most=4096).target.expand(-1, outputs).numpy() - 1, rate=8000)
     source = _photo() if signal is None else signal
     if source.kind == "image":
         _, shape, target = few_points(source, 64 * 64)
-        source = Image(target.reshape(*shape, -1).numpy())
+        channels = outputs if signal is None else target.shape[1]
+        source = Image(target.expand(-1, channels).reshape(*shape, channels).numpy())
+    elif source.kind == "audio" and source.shape[0] > 4096:
+        low, high = source.value_range
+        window = few_points(source, 4096).target * (high - low) + low
+        source = Audio(window.numpy(), source.rate, peak=source.peak)
 
     def make(generator: torch.Generator) -> nn.Module:
         if field is not None:
             return copy.deepcopy(field)
-        return staf(source.in_features, source.out_features, width=128, generator=generator)
+        first: dict[str, Any] = {"omega0": 3000.0} if source.in_features == 1 else {}
+        return staf(source.in_features, source.out_features, width=128, generator=generator, **first)
 
     return Reconstruction(source), make
 
@@ -197,12 +212,18 @@ def _freeze(field: nn.Module | None, seed: int, signal: Any = None, device: Devi
 
 
 def _activation_maps(field: nn.Module | None, seed: int, signal: Any = None, device: Device = None) -> Result:
-    if field is None:
-        field = staf(2, 3, generator=torch.Generator().manual_seed(seed))
-    inputs = int(getattr(field, "in_features", 2))
+    inputs = int(getattr(field, "in_features", 2 if signal is None else signal.in_features))
     if inputs > 2:
         raise ValueError(f"maps are drawn for one or two coordinates, and the field has {inputs}")
-    layers = activation_maps(field.to(device), (96, 96) if inputs == 2 else (1024,))
+    shape: tuple[int, ...] = (96, 96) if inputs == 2 else (1024,)
+    if signal is not None:
+        if signal.in_features != inputs:
+            raise ValueError(f"the field reads {inputs} coordinates, and the signal has {signal.in_features}")
+        shape = few_points(signal, math.prod(shape)).shape
+    if field is None:
+        first: dict[str, Any] = {"omega0": 3000.0} if inputs == 1 else {}
+        field = staf(inputs, 3, generator=torch.Generator().manual_seed(seed), **first)
+    layers = activation_maps(field.to(device), shape)
     rows = [
         (
             f"read by {layer.read_by}",

@@ -10,9 +10,11 @@ from typing import Annotated, Any
 from tyro.conf import Positional, arg
 
 from staf.cli.errors import UserError, did_you_mean
-from staf.cli.options import Flag, OutFile
+from staf.cli.options import Flag, OutFile, device_name
 from staf.cli.outputs import prepare_file
 from staf.cli.terminal import Terminal
+
+FORMATS = (".png", ".pdf", ".svg", ".jpg", ".webp")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,10 +59,13 @@ def run(options: Theory, terminal: Terminal) -> int:
         raise UserError(f"there is no result {options.name!r}{hint} (the results are {', '.join(results)})")
     module = _module(options.field)
     out = options.out or Path("runs") / f"theory-{options.name}.png"
+    if out.suffix.lower() not in FORMATS:
+        raise UserError(f"--out must end in {', '.join(FORMATS)}, got {out}")
     prepare_file(out, overwrite=options.overwrite)
     extra: dict[str, Any] = {}
     if options.name in ANALYSES:
-        extra = {"signal": _signal(options.signal), "device": options.device}
+        device = None if options.device is None else device_name(options.device)
+        extra = {"signal": _signal(options.signal), "device": device}
     elif options.signal is not None or options.device is not None:
         raise UserError(f"{options.name} needs no signal and no device: leave --signal and --device out")
     try:
