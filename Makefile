@@ -31,6 +31,7 @@ chromium:
 
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo 'Look at site/index.html'
 
 # Fits a photo on the CPU and leaves a report; PHOTO=... takes one of yours.
 demo: setup

@@ -39,8 +39,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_site_builds_without_a_warning(site: Path) -> None:
-    for page in ("index.html", "tutorial/index.html", "networks/index.html", "theory/index.html", "kernels/index.html"):
+    for page in ("index.html", "tutorial.html", "networks.html", "theory/index.html", "kernels.html"):
         assert (site / page).exists(), page
+
+
+def test_the_site_can_be_walked_from_disk(site: Path) -> None:
+    links = re.findall(r'href="([^"#:]+)"', (site / "index.html").read_text("utf-8"))
+    assert "how-to/images.html" in links
+    assert all((site / link).is_file() for link in links)
 
 
 def test_every_page_is_in_the_navigation_once() -> None:
@@ -50,14 +56,14 @@ def test_every_page_is_in_the_navigation_once() -> None:
 
 
 def test_the_reference_shows_docstrings_and_their_examples(site: Path) -> None:
-    page = (site / "api" / "surface" / "index.html").read_text("utf-8")
+    page = (site / "api" / "surface.html").read_text("utf-8")
     assert "whichever is reached first" in page
     assert '<span class="gp">' in page, "an example must be highlighted"
     assert "&gt;&gt;&gt; " not in re.sub(r"<pre.*?</pre>", "", page, flags=re.S), "examples must be code"
 
 
 def test_the_tutorial_shows_stored_outputs(site: Path) -> None:
-    page = (site / "tutorial" / "index.html").read_text("utf-8")
+    page = (site / "tutorial.html").read_text("utf-8")
     assert page.count("data:image/png;base64,") >= 6
     assert " dB" in page
 
