@@ -12,6 +12,8 @@ def test_a_fit_shows_itself_in_notebooks(fit: staf.Fit) -> None:
     assert html.count('<img src="data:image/png;base64,') == 3
     assert f"{fit.metrics['psnr']:.2f} dB" in html
     assert "<script" not in html
+    # Of one width, whatever the length of the captions below.
+    assert html.count("width:256px;flex:0 1 256px") == html.count("<figure") == 3
 
 
 def test_names_are_escaped(hostile_fit: staf.Fit) -> None:

@@ -30,8 +30,8 @@ def notebook_html(fit: Fit) -> str:
         return line
     whole = seen.views[0]
     figures = "".join(
-        f'<figure style="margin:0"><img src="{source}" alt="{name}" '
-        'style="width:100%;max-width:256px;image-rendering:pixelated"><figcaption>'
+        '<figure style="margin:0;width:256px;flex:0 1 256px;min-width:0">'
+        f'<img src="{source}" alt="{name}" style="display:block;width:100%;image-rendering:pixelated"><figcaption>'
         f"{name}</figcaption></figure>"
         for name, source in (
             ("target", whole.target),
