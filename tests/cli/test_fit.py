@@ -56,6 +56,14 @@ def test_without_explain_and_progress_stderr_is_silent(staf, picture):
     assert staf("fit", picture, "--steps", 2, "--no-progress").err == ""
 
 
+def test_a_large_picture_is_told_what_the_budget_does_not_count(staf, picture, monkeypatch):
+    assert "no part of --seconds" not in staf("fit", picture, "--steps", 1, "--device", "cpu").err
+    monkeypatch.setattr("staf.cli.fit.MANY_PIXELS", 256)
+    said = staf("fit", picture, "--steps", 1, "--device", "cpu", "--overwrite").err
+    assert "all 256 pixels are computed twice" in said
+    assert staf("fit", picture, "--steps", 1, "--device", "cpu", "--overwrite", "--no-progress").err == ""
+
+
 def test_the_seed_decides(staf, picture):
     runs = [staf("fit", picture, "--steps", 3, "--seed", seed, "-o", name, "--json").json
             for seed, name in ((1, "a"), (1, "b"), (2, "c"))]  # fmt: skip

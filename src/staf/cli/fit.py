@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from staf.fitting import Budget, Plan
 
 CHECKPOINT = "checkpoint.safetensors"
+# From here on, measuring and writing take longer on a CPU than one waits without being told.
+MANY_PIXELS = 2**21
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +101,7 @@ def run(options: FitSignal, terminal: Terminal) -> int:
         terminal.explain(f"{signal!r} on {device}:", plan.reasons)
     size = signal.array.nbytes if hasattr(signal, "array") else options.file.stat().st_size
     prepare_folder(folder, 8 * MEBIBYTE + 4 * size)
+    _foretell(options, terminal, signal, device)
     if options.overwrite and not options.resume:
         checkpoint.unlink(missing_ok=True)
     fit = _fit(options, terminal, signal, plan, seed, device, checkpoint)
@@ -163,6 +166,18 @@ def _resumed(options: FitSignal, checkpoint: Path) -> tuple[int, Budget]:
     if model != options.model:
         raise UserError(f"the interrupted fit is of {model}: pass --model {model}")
     return seed, Budget(saved["--steps"], saved["--seconds"], saved["--target-db"])
+
+
+def _foretell(options: FitSignal, terminal: Terminal, signal: Any, device: str) -> None:
+    """Say what the budget does not count, where it is long enough to be taken for a hang."""
+    if not options.progress or signal.kind != "image" or device != "cpu":
+        return
+    pixels = signal.height * signal.width
+    if pixels >= MANY_PIXELS:
+        terminal.note(
+            f"note: after the training all {pixels:,} pixels are computed twice, to measure them and to write them; "
+            "that takes minutes on a CPU and is no part of --seconds"
+        )
 
 
 def _fit(
