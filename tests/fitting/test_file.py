@@ -6,6 +6,7 @@ import os
 import random
 import struct
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -311,3 +312,30 @@ def test_deep_nesting_is_a_broken_header(tmp_path):
     with pytest.raises(FileError, match="broken header"):
         read_header(forge(tmp_path / "f.safetensors", raw))
     assert len(raw) < file.MAX_HEADER_BYTES
+
+
+@pytest.mark.parametrize("inner", [False, True])
+def test_a_header_of_millions_of_entries_is_refused_in_little_memory(tmp_path, inner):
+    crowd = "[" + "[]," * 2**20 + "1]"
+    raw = json.dumps({"__metadata__": {"staf": crowd}}) if inner else f'{{"a":{crowd}}}'
+    path = forge(tmp_path / "f.safetensors", raw.encode())
+    tracemalloc.start()
+    try:
+        with pytest.raises(FileError, match="broken header"):
+            read_header(path)
+        assert tracemalloc.get_traced_memory()[1] < 5 * len(raw)
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_given_module_keeps_its_tied_weights_and_types(tmp_path):
+    def tied():
+        module = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2), torch.nn.Linear(2, 3))
+        module[1].weight = module[0].weight
+        return module
+
+    saved, given = tied(), tied().double()
+    save_field(tmp_path / "f.safetensors", saved, {})
+    load_field(tmp_path / "f.safetensors", given)
+    assert given[0].weight is given[1].weight
+    assert torch.equal(given[0].weight, saved[0].weight.double())

@@ -9,7 +9,7 @@ import torch
 
 import staf
 from staf.fitting import Checkpoint, Interrupted, recipes
-from staf.fitting.loop import run
+from staf.fitting.loop import predictor, run
 from staf.fitting.recipe import Recipe
 from staf.fitting.schedules import Constant
 
@@ -275,3 +275,8 @@ def test_a_baked_incode_is_trained_on_with_its_four_numbers_fixed():
     result = fit(Recipe(steps=30, rate=3e-3), baked)
     assert result.history.loss[-1] < result.history.loss[0]
     assert torch.equal(baked.constants, numbers)
+
+
+def test_no_points_have_no_values():
+    assert predictor(small_siren(), 7)(torch.zeros(0, 2)).shape == (0, 3)
+    assert predictor(small_siren(), 7)(torch.zeros(15, 2)).shape == (15, 3)

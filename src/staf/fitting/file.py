@@ -23,6 +23,8 @@ from ..nn import models
 FORMAT_VERSION = 1
 METADATA_KEY = "staf"
 MAX_HEADER_BYTES = 32 * 2**20
+# Parsed JSON takes up to 30 times its text, by the number of its entries; a header of ours has some ten a tensor.
+MAX_ENTRIES = 2**18
 MAX_AXES = 16
 FLOATS = ("F64", "F32", "F16", "BF16")
 _BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1}
@@ -75,9 +77,9 @@ def read_header(path: str | os.PathLike[str]) -> Header:
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
     try:
-        entries = json.loads(raw.decode("utf-8"))
-        document = json.loads(entries["__metadata__"][METADATA_KEY])
-    except (KeyError, TypeError):
+        entries = _parse(raw.decode("utf-8"))
+        document = _parse(entries["__metadata__"][METADATA_KEY])
+    except (KeyError, TypeError, AttributeError):
         raise FileError(f"{path} is a safetensors file, but not one that staf wrote") from None
     except (ValueError, RecursionError):
         raise FileError(f"{path} has a broken header") from None
@@ -99,6 +101,12 @@ def read_header(path: str | os.PathLike[str]) -> Header:
         if name not in shapes or shapes[name][-1:] != (2,) or entries[name]["dtype"] not in FLOATS[:3]:
             raise FileError(f"{path} has a broken header: {name!r} is no complex tensor")
     return Header(path, document, shapes, {name: entries[name]["dtype"] for name in shapes})
+
+
+def _parse(text: str) -> Any:
+    if text.count(",") > MAX_ENTRIES:
+        raise ValueError("too many entries")
+    return json.loads(text)
 
 
 def _header_bytes(path: Path) -> tuple[bytes, int]:
@@ -168,16 +176,20 @@ def save_field(path: str | os.PathLike[str], field: nn.Module, metadata: dict[st
 
 
 def load_field(path: str | os.PathLike[str], module: nn.Module | None = None) -> tuple[nn.Module, dict[str, Any]]:
-    """The module of a file and its metadata. Give `module` for a file whose network is not one of the library's."""
+    """The module of a file and its metadata. Give `module` for a file whose network is not one of the library's.
+
+    A given module keeps its device, its types and its tied weights; the file's values are copied into it.
+    """
     header = read_header(path)
     if header.metadata.get("kind") != "field":
         raise FileError(f"{path} is a checkpoint of a fit under way, not a fitted field; go on with it by resume")
+    own = module is None
     if module is None:
         module = _build_empty(header)
         if len(floats := {kind for kind in header.types.values() if kind in FLOATS}) > 1:
             raise FileError(f"{path} mixes tensors of {' and '.join(sorted(floats))}, which no network of staf does")
     _compare_shapes(header, module.state_dict())
-    module.load_state_dict(read_tensors(header), assign=True)
+    module.load_state_dict(read_tensors(header), assign=own)
     return module, header.metadata
 
 

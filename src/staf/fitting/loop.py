@@ -85,7 +85,7 @@ def predictor(module: nn.Module, chunk: int) -> Predict:
 
     def predict(coordinates: Tensor) -> Tensor:
         with torch.no_grad(), product_precision("bf16x3"), _evaluating(module):
-            parts = [module(coordinates[i : i + chunk]) for i in range(0, len(coordinates), chunk)]
+            parts = [module(coordinates[i : i + chunk]) for i in range(0, max(1, len(coordinates)), chunk)]
             return torch.cat(parts) if len(parts) != 1 else parts[0]
 
     return predict
