@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from staf.fitting import Recipe, run
-from staf.fitting.many import StackedField, StackedTask, run_many
+from staf.fitting.many import StackedField, StackedTask, _Keeper, run_many
 from staf.nn import MODELS, incode, siren, staf
 from staf.signals import Image
 from staf.tasks import Reconstruction
@@ -90,3 +90,20 @@ def test_what_cannot_be_batched_is_refused():
         run_many([task(picture(0)), task(picture(1, 3, 3))], [field(), field()], Recipe(steps=1, batch=4))
     with pytest.raises(ValueError, match="INCODE"):
         run_many([task(picture(0))], [incode(2, 3, width=8, depth=2)], Recipe(steps=1))
+
+
+def test_a_network_that_stays_far_above_its_best_gets_its_best_weights_back():
+    stack = StackedField([siren(2, 3, width=4, depth=2) for _ in range(2)])
+    keeper = _Keeper(stack, patience=50)
+    start = [parameter.detach().clone() for parameter in stack.parameters()]
+    keeper.look(0, torch.tensor([[1e-4, 1e-4]]))
+    with torch.no_grad():
+        for parameter in stack.parameters():
+            parameter.add_(1.0)
+    for step in range(1, 60):
+        keeper.look(step, torch.tensor([[0.5, 5e-3]]))
+    assert keeper.finish(1) is None
+    assert keeper.finish(0) == "diverged at step 51: the loss stayed near 0.5; the weights of step 0 are kept"
+    for parameter, before in zip(stack.parameters(), start, strict=True):
+        assert torch.equal(parameter[0], before[0])
+        assert torch.equal(parameter[1], before[1] + 1.0)

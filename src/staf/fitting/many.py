@@ -144,7 +144,7 @@ def run_many(
     kind, group = (CapturedStepper, 100) if device.type == "cuda" else (Stepper, 1)
     # Memory is bounded by how many networks the caller puts together; a batch is never split between networks.
     stepper = kind(task, stack, optimiser, batches, group=group, chunk=task.points)  # type: ignore[arg-type]
-    keeper = _Keeper(stack)
+    keeper = _Keeper(stack, patience=max(50, total // 10))
     histories = [History() for _ in tasks]
     started, step, step_seconds = time.monotonic(), 0, GROUP_SECONDS / 2
     with interrupt.watch() as interruption:
@@ -183,8 +183,8 @@ def run_many(
 class _Keeper:
     """The best weights of each network, and which networks have diverged; as `keeper.Keeper`, for all at once."""
 
-    def __init__(self, stack: StackedField) -> None:
-        self.stack = stack
+    def __init__(self, stack: StackedField, patience: int) -> None:
+        self.stack, self.patience = stack, patience
         self.best = torch.full((stack.networks,), math.inf)
         self.best_step = [0] * stack.networks
         self.first = torch.full((stack.networks,), math.nan)
@@ -208,15 +208,17 @@ class _Keeper:
         for network in torch.nonzero(bad).flatten().tolist():
             if network not in self.trouble:
                 worst = losses[:, network].max().item()
-                self.trouble[network] = (
-                    f"diverged at step {step}: the loss became {worst:.3g}; "
-                    f"the weights of step {self.best_step[network]} are kept"
-                )
+                self.trouble[network] = f"diverged at step {step}: the loss became {worst:.3g}"
+        last = step + len(losses) - 1
+        for network in torch.nonzero(losses.amin(0) > 100 * self.best).flatten().tolist():
+            if network not in self.trouble and last - self.best_step[network] > self.patience:
+                self.trouble[network] = f"diverged at step {last}: the loss stayed near {losses[-1, network]:.3g}"
 
     def finish(self, network: int) -> str | None:
         trouble = self.trouble.get(network)
-        if trouble is not None:
-            with torch.no_grad():
-                for parameter, kept in zip(self.stack.parameters(), self.weights, strict=True):
-                    parameter[network] = kept[network]
-        return trouble
+        if trouble is None:
+            return None
+        with torch.no_grad():
+            for parameter, kept in zip(self.stack.parameters(), self.weights, strict=True):
+                parameter[network] = kept[network]
+        return f"{trouble}; the weights of step {self.best_step[network]} are kept"
