@@ -58,3 +58,10 @@ def test_descriptions_are_one_line_and_no_matplotlib_is_loaded() -> None:
         "sys.exit('matplotlib' in sys.modules or 'scipy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_per_neuron_sinusoids_are_named_as_the_first_neurons() -> None:
+    field = staf(2, 1, width=4, depth=2, terms=2, sharing="neuron", generator=torch.Generator().manual_seed(0))
+    for name in ("kernels", "initialisation"):
+        assert "(first neuron)" in RESULTS[name].run(field, 0).rows[0][0]
+        assert "(first neuron)" not in RESULTS[name].run(small_field(), 0).rows[0][0]

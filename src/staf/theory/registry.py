@@ -193,7 +193,8 @@ def _kernels(field: nn.Module | None, seed: int) -> Result:
     for index, act in enumerate(series):
         at_one, slope = float(act.value(*unit(1.0))), float(act.derivative(*unit(1.0)))
         mean, spread = kernels.shared_sinusoid_spread(1.0, act)
-        label = f"sine series {index + 1}, tau = {len(act.amplitude)}"
+        who = "" if layers[index].shared else " (first neuron)"
+        label = f"sine series {index + 1}{who}, tau = {len(act.amplitude)}"
         rows.append(
             (label, f"dual(1) = {at_one:.4f}, dual'(1) = {slope:.4g}, trained sinusoids add {mean:.3g} +- {spread:.3g}")
         )
