@@ -158,3 +158,12 @@ def _place(browser: Browser) -> tuple[int, int, int]:
 
 def _lenses(browser: Browser) -> list[str]:
     return browser.evaluate("[...document.querySelectorAll('.lens canvas')].map(canvas => canvas.toDataURL())")
+
+
+def test_a_picture_of_two_rows_leaves_no_empty_lens(browser: Browser, tmp_path: Path) -> None:
+    report = write_run(small_fit(small_image(2, 400, name="wide"), steps=1), tmp_path / "wide").report
+    browser.open(report, width=1440, height=900, phone=False)
+    lens = "document.querySelector('.lens canvas').getBoundingClientRect()"
+    zoom = "Number(document.body.dataset.lens.split(',')[2])"
+    assert browser.evaluate(f"{lens}.height") == pytest.approx(2 * browser.evaluate(zoom), abs=1.5)
+    assert browser.evaluate(f"{lens}.width") > 200

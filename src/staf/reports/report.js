@@ -52,12 +52,15 @@
     const left = clamp(place.x * width - span / 2, 0, width - span);
     const top = clamp(place.y * height - span / 2, 0, height - span);
     const [seenWidth, seenHeight] = [Math.min(span, width), Math.min(span, height)];
+    // A lens is no taller than what there is to see: a picture of a few rows leaves no empty square.
+    const tall = Math.max(1, Math.round((pixels * seenHeight) / span));
     now.forEach((image, i) => {
       const canvas = lenses[i];
-      if (canvas.width !== pixels) canvas.width = canvas.height = pixels;
+      if (canvas.width !== pixels || canvas.height !== tall) [canvas.width, canvas.height] = [pixels, tall];
+      canvas.style.aspectRatio = `${pixels} / ${tall}`;
       const context = canvas.getContext("2d");
       context.imageSmoothingEnabled = false;
-      context.clearRect(0, 0, pixels, pixels);
+      context.clearRect(0, 0, pixels, tall);
       const scale = pixels / span;
       context.drawImage(image, left, top, seenWidth, seenHeight, 0, 0, seenWidth * scale, seenHeight * scale);
       const frame = frames[i].style;
