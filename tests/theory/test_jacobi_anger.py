@@ -170,3 +170,10 @@ def test_refusals_name_the_reason() -> None:
         ja.expand(two_layers(), 6, truncation="box", limit=100)
     with pytest.raises(ValueError, match="x must have shape"):
         ja.expand(two_layers(), 2)(np.zeros((3, 1)))
+
+
+def test_the_bound_refuses_what_the_expansion_refuses() -> None:
+    with pytest.raises(ValueError, match="truncation must be 'ball' or 'box', got 'sphere'"):
+        ja.truncation_bound([0.5], 3, truncation="sphere")
+    with pytest.raises(ValueError, match="order must be at least 0, got -1"):
+        ja.truncation_bound([0.5], -1)

@@ -158,6 +158,7 @@ def truncation_bound(weights: ArrayLike, order: int, *, truncation: Truncation =
     >>> truncation_bound([0.5, 0.5, 0.3, 0.2], 8, truncation="box") < 1e-9
     True
     """
+    _require_truncation(order, truncation)
     w = np.abs(np.asarray(weights, dtype=np.float64))
     top = order + 1
     while _power_tail(float(w.max(initial=0.0)), top) > 1e-30:
@@ -221,12 +222,9 @@ def periodic_example(seed: int = 0) -> nn.Module:
 
 
 def _orders(m: int, order: int, truncation: Truncation, limit: int) -> NDArray[np.int64]:
-    if order < 0:
-        raise ValueError(f"order must be at least 0, got {order}")
+    _require_truncation(order, truncation)
     if truncation == "ball":
         return lattice(m, order, limit=limit)
-    if truncation != "box":
-        raise ValueError(f"truncation must be 'ball' or 'box', got {truncation!r}")
     if (2 * order + 1) ** m > limit:
         raise ValueError(f"the box of order {order} in {m} units has {(2 * order + 1) ** m} terms, more than {limit}")
     return np.array(list(itertools.product(range(-order, order + 1), repeat=m)), dtype=np.int64)
@@ -241,3 +239,10 @@ def _power_tail(weight: float, order: int) -> float:
     if ratio >= 1:
         return math.inf
     return 2 * math.exp(k * math.log(half) - math.lgamma(k + 1)) / (1 - ratio)
+
+
+def _require_truncation(order: int, truncation: str) -> None:
+    if order < 0:
+        raise ValueError(f"order must be at least 0, got {order}")
+    if truncation not in ("ball", "box"):
+        raise ValueError(f"truncation must be 'ball' or 'box', got {truncation!r}")
