@@ -65,3 +65,7 @@ def test_per_neuron_sinusoids_are_named_as_the_first_neurons() -> None:
     for name in ("kernels", "initialisation"):
         assert "(first neuron)" in RESULTS[name].run(field, 0).rows[0][0]
         assert "(first neuron)" not in RESULTS[name].run(small_field(), 0).rows[0][0]
+
+
+def test_curves_of_a_passed_network_are_named_by_layer() -> None:
+    assert RESULTS["kernels"].run(small_field(), 0).data["names"][:2] == ["layer 1, τ = 2", "layer 2, τ = 2"]

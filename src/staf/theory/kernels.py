@@ -145,11 +145,18 @@ def shared_sinusoid_spread(variance: float, series: SineSeriesDual) -> tuple[flo
 
 
 def kernel_comparison_data(
-    series: Sequence[SineSeriesDual], *, depth: int = 3, points: int = 401, omega0: float = 2.0, sigma: float = 1.0
+    series: Sequence[SineSeriesDual],
+    *,
+    names: Sequence[str] | None = None,
+    depth: int = 3,
+    points: int = 401,
+    omega0: float = 2.0,
+    sigma: float = 1.0,
 ) -> dict:
     """Arrays for the figure of dual and NTK over the correlation xi, for sine series, sine, Gaussian and ReLU.
 
     Every activation is normalised (dual(1) = 1) and the NTK, of `depth` hidden layers, divided by its value at xi = 1.
+    `names` are those of the series, by default their number of terms.
     Keys: `xi` (points,), `names`, `dual` and `ntk` (len(names), points).
 
     >>> data = kernel_comparison_data([], depth=1, points=5)
@@ -157,7 +164,8 @@ def kernel_comparison_data(
     (['sine, ω₀ = 2', 'Gaussian, σ = 1', 'ReLU'], (3, 5))
     """
     xi = torch.linspace(-1, 1, points, dtype=torch.float64)
-    named: list[tuple[str, Dual]] = [(f"STAF, τ = {len(s.amplitude)}", s) for s in series]
+    labels = [f"STAF, τ = {len(s.amplitude)}" for s in series] if names is None else names
+    named: list[tuple[str, Dual]] = list(zip(labels, series, strict=True))
     named += [(f"sine, ω₀ = {omega0:g}", SineDual(omega0)), (f"Gaussian, σ = {sigma:g}", GaussianDual(sigma))]
     named += [("ReLU", ReLUDual())]
     anchor = torch.tensor([[1.0, 0.0]], dtype=torch.float64)

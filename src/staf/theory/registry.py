@@ -198,7 +198,8 @@ def _kernels(field: nn.Module | None, seed: int) -> Result:
         rows.append(
             (label, f"dual(1) = {at_one:.4f}, dual'(1) = {slope:.4g}, trained sinusoids add {mean:.3g} +- {spread:.3g}")
         )
-    return Result("Dual activation and NTK", rows, kernels.kernel_comparison_data(series[:3]))
+    names = None if field is None else [f"layer {n + 1}, τ = {len(act.amplitude)}" for n, act in enumerate(series[:3])]
+    return Result("Dual activation and NTK", rows, kernels.kernel_comparison_data(series[:3], names=names))
 
 
 def _jacobi_anger(field: nn.Module | None, seed: int) -> Result:
