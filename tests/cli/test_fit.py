@@ -64,6 +64,17 @@ def test_a_large_picture_is_told_what_the_budget_does_not_count(staf, picture, m
     assert staf("fit", picture, "--steps", 1, "--device", "cpu", "--overwrite", "--no-progress").err == ""
 
 
+def test_ctrl_c_while_the_folder_is_written_leaves_the_model(staf, picture, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("staf.reports.page.report_html", stopped)
+    ran = staf("fit", picture, "--steps", 1, "--out", "o", "--no-progress")
+    assert (ran.code, ran.out) == (130, "")
+    assert "stopped while the folder was written; o holds what was ready" in ran.err
+    assert load("o/model.safetensors").metadata["steps"] == 1
+
+
 def test_the_seed_decides(staf, picture):
     runs = [staf("fit", picture, "--steps", 3, "--seed", seed, "-o", name, "--json").json
             for seed, name in ((1, "a"), (1, "b"), (2, "c"))]  # fmt: skip

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from signal import SIGINT
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, arg
@@ -211,6 +212,10 @@ def _write(fit: Fit, folder: Path, *, overwrite: bool) -> dict[str, str]:
 
     try:
         paths = write_run(fit, folder, overwrite=overwrite)
+    except KeyboardInterrupt as stop:
+        # The model is written first, and whole or not at all.
+        number = getattr(stop, "signal_number", SIGINT)
+        raise Stopped(f"stopped while the folder was written; {folder} holds what was ready", number) from None
     except WriteError as error:
         rescue = Path(tempfile.mkdtemp(prefix="staf-")) / "model.safetensors"
         fit.save(rescue)

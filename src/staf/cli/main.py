@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as leave:
         return leave.code if isinstance(leave.code, int) else 0
     except KeyboardInterrupt as stop:
-        print(f"\nstaf: {stop or 'stopped by Ctrl-C'}", file=sys.stderr)
+        print(f"\nstaf: {str(stop) or 'stopped by Ctrl-C'}", file=sys.stderr)
         return stop.exit_code if isinstance(stop, Stopped) else INTERRUPTED
     except BrokenPipeError:
         # The reader of stdout has left (`staf ... | head`); Python must not complain again when it flushes.
