@@ -145,6 +145,8 @@ def run(
     keeper.start(module)
     kind, group = (CapturedStepper, 100) if device.type == "cuda" else (Stepper, 1)
     stepper = kind(task, module, optimiser, batches, group=group, chunk=chunk)
+    # A callback that looks every k steps sees the weights of those steps, not of the group's end.
+    together = min([group, *(callback.every for callback in callbacks if hasattr(callback, "every"))])
     notes: list[str] = [] if resume is None else list(resume.notes)
     started = time.monotonic()
     last_saved = started
@@ -198,7 +200,7 @@ def run(
             if recipe.seconds is not None and elapsed() >= recipe.seconds:
                 stopped = "the time is up"
                 break
-            count = min(stepper.group, max(1, int(GROUP_SECONDS / step_seconds)))
+            count = min(together, max(1, int(GROUP_SECONDS / step_seconds)))
             count = count if total is None else min(count, total - step)
             multipliers = [recipe.schedule(fraction(step + i)) for i in range(count)]
             frozen = recipe.freeze_activations_from
