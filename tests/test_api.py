@@ -40,6 +40,46 @@ def test_a_fit_has_numbers_pictures_and_a_file(fitted, tmp_path):
     assert "psnr" in repr(fitted)
 
 
+@pytest.mark.parametrize(
+    ("source", "features"),
+    [
+        (Image(gradient_image()), (2, 3)),
+        (Image(100 + 50 * gradient_image().astype(np.float32)), (2, 3)),
+        (staf.Audio(np.sin(np.arange(500) * 0.2), rate=1000), (1, 1)),
+        (staf.Shape.sphere(resolution=12), (3, 1)),
+    ],
+    ids=["8 bits", "floats", "audio", "shape"],
+)
+def test_one_pass_measures_and_reconstructs(source, features):
+    field = staf.siren(*features, width=16, depth=2, omega0=5.0, generator=torch.Generator().manual_seed(0))
+    looked_at = []
+    field.register_forward_hook(
+        lambda module, given, made: None if torch.is_grad_enabled() else looked_at.append(len(given[0]))
+    )
+    fit = staf.fit(source, field, Recipe(steps=60, rate=3e-3), progress=False)
+    looked_at.clear()
+    seen = fit.reconstruction
+    assert looked_at == []
+    again = fit.render()
+    if seen.kind == "shape":
+        assert np.array_equal(seen.mesh.faces, again.mesh.faces)
+        np.testing.assert_allclose(seen.mesh.vertices, again.mesh.vertices, atol=1e-5)
+    else:
+        np.testing.assert_allclose(
+            seen.array.astype(float), again.array, atol=1 if seen.array.dtype == np.uint8 else 1e-4
+        )
+
+
+def test_callbacks_are_one_function_or_several():
+    steps, others = [], []
+    staf.fit(gradient_image(), small(), steps=3, callbacks=lambda state: steps.append(state.step), progress=False)
+    watchers = [lambda state: others.append(state.step)]
+    staf.fit(gradient_image(), small(), steps=3, callbacks=watchers, progress=False)
+    assert steps == others == [1, 2, 3]
+    with pytest.raises(TypeError, match="callbacks must be functions of a State, got 7"):
+        staf.fit(gradient_image(), small(), steps=3, callbacks=[7], progress=False)
+
+
 def test_values_are_in_the_signals_own_units():
     array = 100 + 50 * gradient_image().astype(np.float32) / 255
     fit = staf.fit(array, small(), Recipe(steps=200, rate=3e-3), progress=False)

@@ -138,7 +138,8 @@ class Fit:
             "versions": {"staf": __version__, "torch": torch.__version__, "python": platform.python_version()},
         }
         self.field = FittedField(result.field, metadata)
-        self._reconstruction: Any = None
+        # What the final weights were measured by, where the task keeps it: computing it again takes as long.
+        self._reconstruction: Any = getattr(task, "reconstruction", None)
 
     def __repr__(self) -> str:
         measures = ", ".join(f"{name} {value:.4g}" for name, value in self.metrics.items())
@@ -204,7 +205,7 @@ def fit(
     seed: int = 0,
     device: torch.device | str | None = None,
     progress: bool | None = None,
-    callbacks: Sequence[loop.Callback] = (),
+    callbacks: loop.Callback | Sequence[loop.Callback] = (),
     checkpoint: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
 ) -> Fit:
@@ -213,7 +214,8 @@ def fit(
     `source` is a path, an array, a tensor, a PIL image, a signal from `staf.open`, or a task. Without `field` and
     `recipe` the best plan for the signal and the budget is used. The budget is `steps`, `seconds` or `target_db`,
     whichever is reached first. The same `seed` on the same CPU gives the same bits. `resume` goes on from a checkpoint
-    that an interrupted fit has written, with its seed, recipe and budget; another budget is refused.
+    that an interrupted fit has written, with its seed, recipe and budget; another budget is refused. `callbacks` are
+    functions of a `State`, one or several, called after each group of steps.
 
     >>> import numpy as np, staf
     >>> picture = np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)
@@ -225,6 +227,10 @@ def fit(
         raise TypeError(f"field must be a module, such as staf.siren(2, 3), got {field!r}")
     if recipe is not None and not isinstance(recipe, Recipe):
         raise TypeError(f"recipe must be a Recipe, such as staf.recipes.default(), got {recipe!r}")
+    watchers = [callbacks] if callable(callbacks) else list(callbacks)
+    for watcher in watchers:
+        if not callable(watcher):
+            raise TypeError(f"callbacks must be functions of a State, got {watcher!r}")
     chosen_device = choose_device(device)
     saved = Checkpoint.load(resume) if resume is not None else None
     if saved is not None:
@@ -256,7 +262,7 @@ def fit(
         recipe,
         seed=seed,
         progress=progress,
-        callbacks=callbacks,
+        callbacks=watchers,
         checkpoint=Path(checkpoint) if checkpoint is not None else (Path(resume) if resume is not None else None),
         resume=saved,
     )

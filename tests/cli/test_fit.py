@@ -60,7 +60,7 @@ def test_a_large_picture_is_told_what_the_budget_does_not_count(staf, picture, m
     assert "no part of --seconds" not in staf("fit", picture, "--steps", 1, "--device", "cpu").err
     monkeypatch.setattr("staf.cli.fit.MANY_PIXELS", 256)
     said = staf("fit", picture, "--steps", 1, "--device", "cpu", "--overwrite").err
-    assert "all 256 pixels are computed twice" in said
+    assert "all 256 pixels are computed once more" in said
     assert staf("fit", picture, "--steps", 1, "--device", "cpu", "--overwrite", "--no-progress").err == ""
 
 

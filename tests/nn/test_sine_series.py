@@ -54,6 +54,8 @@ def test_arguments_are_checked_and_named() -> None:
         SineSeries(omega0=-1)
     with pytest.raises(ValueError, match="did you mean 'amplitude'"):
         SineSeries(train=["amplitud"])
+    with pytest.raises(TypeError, match=r"train must be a collection .* such as \('phase',\), got 'phase'"):
+        SineSeries(train="phase")
     with pytest.raises(ValueError, match="did you mean 'released'"):
         SineSeries(law="release")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from staf.nn import staf
+from staf.nn import siren, staf
 from staf.theory.registry import RESULTS
 
 SLOW = {"layers"}
@@ -41,6 +41,13 @@ def test_results_for_a_fresh_network_depend_on_the_seed_alone(name: str) -> None
 def test_network_changes_the_rows() -> None:
     for name in ("initialisation", "gradient-gain", "sine-of-uniform", "potential-frequencies", "kernels"):
         assert RESULTS[name].run(small_field(), 0).rows != RESULTS[name].run(None, 0).rows
+
+
+def test_kernels_name_each_layer_once() -> None:
+    labels = [label for label, _ in RESULTS["kernels"].run(small_field(), 0).rows]
+    assert labels == ["layer 1, tau = 2", "layer 2, tau = 2"]
+    result = RESULTS["kernels"].run(siren(2, 1, width=2, depth=3, generator=torch.Generator().manual_seed(0)), 0)
+    assert [label for label, _ in result.rows] == ["layers 1, 2, 3, tau = 1"]
 
 
 def test_single_precision_networks_are_compared_in_double() -> None:

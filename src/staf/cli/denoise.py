@@ -97,7 +97,7 @@ def run(options: Denoise, terminal: Terminal) -> int:
     }
     pictures = {name: fit.reconstruction}
     if oracle is not None:
-        rows = {options.model: (fit.metrics, task.restored(fit.module))}
+        rows = {options.model: (fit.metrics, task.transform.fitted(fit.reconstruction.values()))}
         rows |= {method: (measured(task, values), values) for method, values in denoised(task).items()}
         noisy = task.transform.clamp(task.target.cpu())
         document["methods"] = {method: measures for method, (measures, _) in rows.items()}

@@ -176,7 +176,7 @@ def _foretell(options: FitSignal, terminal: Terminal, signal: Any, device: str) 
     pixels = signal.height * signal.width
     if pixels >= MANY_PIXELS:
         terminal.note(
-            f"note: after the training all {pixels:,} pixels are computed twice, to measure them and to write them; "
+            f"note: after the training all {pixels:,} pixels are computed once more, to measure and to write them; "
             "that takes minutes on a CPU and is no part of --seconds"
         )
 

@@ -87,7 +87,7 @@ def run(options: Upscale, terminal: Terminal) -> int:
     }
     pictures = {name: fit.reconstruction}
     if oracle is not None:
-        rows = {options.model: (fit.metrics, task.restored(fit.module))}
+        rows = {options.model: (fit.metrics, task.transform.fitted(fit.reconstruction.values()))}
         rows |= {method: (measured(task, values), values) for method, values in upscaled(task).items()}
         document["methods"] = {method: measures for method, (measures, _) in rows.items()}
         document["oracle"] = {"psnr": oracle.psnr, "step": oracle.step}

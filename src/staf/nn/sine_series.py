@@ -54,6 +54,8 @@ class SineSeries(nn.Module):
         self.terms: int = check("terms", terms, Terms)
         self.omega0: float = check("omega0", omega0, Positive)
         self.width: int | None = check("width", width, Size | None)
+        if isinstance(train, str):
+            raise TypeError(f"train must be a collection of {', '.join(PARTS)}, such as ({train!r},), got {train!r}")
         for part in train:
             choose("train", part, PARTS)
         law = law_by_name(law)

@@ -134,7 +134,11 @@ class Image:
             raise SignalError(
                 f"values must have shape {expected} for {width}x{height} pixels, got {tuple(values.shape)}"
             )
-        return self.with_pixels(self.quantise(values).reshape(height, width, self.out_features))
+        pixels = np.empty((height * width, self.out_features), self.dtype)
+        # Rounding needs floats of the size of what is rounded.
+        for start in range(0, len(pixels), CHUNK):
+            pixels[start : start + CHUNK] = self.quantise(values[start : start + CHUNK])
+        return self.with_pixels(pixels.reshape(height, width, self.out_features))
 
     def with_pixels(self, array: np.ndarray) -> Image:
         """An image of other pixels with this one's name, profile and value range."""

@@ -227,6 +227,7 @@ class Shape:
     ) -> Shape:
         """The surface where the field `predict`, (n, 3) to (n, 1), is `level`, in this shape's own frame and scale.
 
+        Values are held to [0, 1], as every measure holds them.
         `resolution` is in voxels along the longest side, as in `Shape`, and can be any; memory grows with the planes
         of the grid and with the surface, not with the volume.
 
@@ -236,7 +237,7 @@ class Shape:
         True
         """
         counts = self.frame.counts(resolution)
-        planes = shape_rendering.field_planes(predict, self.frame, counts, convention)
+        planes = (np.clip(p, 0, 1) for p in shape_rendering.field_planes(predict, self.frame, counts, convention))
         return self.with_mesh(shape_rendering.surface(planes, self.frame, counts, convention, level))
 
     def voxel_surface(self) -> Shape:

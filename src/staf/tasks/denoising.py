@@ -14,7 +14,7 @@ from ..signals import Image
 from ..signals.grid import Convention, coordinates
 from ..signals.value_transform import value_transform
 from .image_measures import image_measures
-from .whole_image import whole_image
+from .whole_image import seen_signal, whole_image
 
 
 class Denoising:
@@ -22,7 +22,7 @@ class Denoising:
 
     The error at the held-out pixels is, but for the noise's own variance, an unbiased estimate of the error against
     the clean image, so that `watching.KeepBestHeldOut` finds where to stop without seeing it. `truth` is only ever
-    measured against.
+    measured against. `reconstruction` is the image that the last `evaluate` has seen.
 
     Args:
         observed: the noisy image.
@@ -63,6 +63,7 @@ class Denoising:
         self.coordinates = coordinates(observed.shape, convention)
         order = torch.randperm(len(self.target), generator=generator, device=generator.device).cpu()
         held = min(len(order) - 1, round(held_out * len(order)))
+        self.reconstruction: Image | None = None
         self.held_out_index, self.train_index = order[:held].sort().values, order[held:].sort().values
 
     @classmethod
@@ -109,6 +110,7 @@ class Denoising:
     def evaluate(self, predict: Predict) -> dict[str, float]:
         """PSNR and SSIM against the truth; without one, the PSNR against the noisy pixels."""
         restored = self.restored(predict).cpu()
+        self.reconstruction = seen_signal(self.signal, self.transform, restored)
         if self.truth is not None:
             return image_measures(restored, self.transform.fitted(self.truth.values()), self.truth.shape)
         return {"psnr": decibels(float((restored.double() - self.target.cpu()).square().mean()))}

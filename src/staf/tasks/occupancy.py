@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ..fitting.task import Batch, Predict
-from ..signals import Shape, grid
+from ..signals import Shape, SignalError, grid
 from ..signals.grid import Convention
 from ..signals.marching import TooManyFaces, march
 from ..signals.mesh import Mesh
@@ -55,6 +55,7 @@ class Occupancy:
         self.bits = torch.from_numpy(signal.volume.bits)
         self.axes = [grid.axis(size, convention) for size in signal.shape]
         self.chosen: Tensor | None = None
+        self._surface: Mesh | None = None
         if near_surface is not None:
             if not 0 < near_surface < 1:
                 raise ValueError(f"near_surface must lie between 0 and 1, got {near_surface}")
@@ -102,12 +103,22 @@ class Occupancy:
             pass
         frame = self.signal.frame
         measures = {"psnr": counts.psnr, "iou": counts.iou}
+        self._surface = None
         if found is None:
             return {**measures, "chamfer": math.inf, "normal_consistency": 0.0}
         # The grid's own samples: their places in the mesh's frame do not depend on the convention.
-        mesh = Mesh(frame.to_cube(frame.from_index(found.vertices)), found.faces)
+        self._surface = Mesh(frame.from_index(found.vertices), found.faces)
+        mesh = Mesh(frame.to_cube(self._surface.vertices), found.faces)
         target = Mesh(frame.to_cube(self.signal.mesh.vertices), self.signal.mesh.faces)
         return {**measures, **surface_measures(mesh, target)}
+
+    @property
+    def reconstruction(self) -> Shape | None:
+        """The surface that the last `evaluate` has seen, so that it need not be computed again; None without one."""
+        try:
+            return None if self._surface is None else self.signal.with_mesh(self._surface)
+        except SignalError:
+            return None
 
     def _counted(self, predict: Predict, counts: _Counts) -> Iterator[np.ndarray]:
         shape = self.signal.shape

@@ -13,6 +13,7 @@ from ..metrics import log_spectral_distance
 from ..signals.grid import Convention, coordinates
 from ..signals.value_transform import value_transform
 from .image_measures import image_measures
+from .whole_image import seen_signal
 
 # Coordinates of signals up to this many points are made once; larger ones are made batch by batch.
 CACHED_POINTS = 2**22
@@ -33,12 +34,15 @@ class GridSignal(Protocol):
 
     def metadata(self) -> dict[str, Any]: ...
 
+    def from_values(self, values: Tensor) -> Any: ...
+
 
 class Reconstruction:
     """Minimise the mean squared error at every sample of a signal.
 
     Values are fitted as `signals.value_transform` says: images in [0, 1], audio divided by its peak in [-1, 1]; the
     peak is 1 in both. The loss of a batch is sum_i w_i |f(x_i) - y_i|^2 / c, with weights that add up to one.
+    `reconstruction` is the signal that the last `evaluate` has seen, so that it need not be computed again.
 
     >>> import numpy as np
     >>> from staf.signals import Image
@@ -55,6 +59,7 @@ class Reconstruction:
         self.transform = value_transform(signal)
         self.target = self.transform.fitted(signal.values())
         self.coordinates = coordinates(signal.shape, convention) if self.points <= CACHED_POINTS else None
+        self.reconstruction: Any = None
 
     @property
     def points(self) -> int:
@@ -86,6 +91,7 @@ class Reconstruction:
     def evaluate(self, predict: Predict) -> dict[str, float]:
         """PSNR of one fresh pass over all points, clamped, peak 1; images add SSIM, audio a spectral distance in dB."""
         prediction, target = self.predict(predict), self.target.float()
+        self.reconstruction = seen_signal(self.signal, self.transform, prediction)
         if self.signal.kind == "image":
             return image_measures(prediction, target, self.signal.shape)  # type: ignore[arg-type]
         measures = {"psnr": decibels(float((prediction.double() - target.double()).square().mean()))}

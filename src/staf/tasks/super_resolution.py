@@ -15,7 +15,7 @@ from ..signals import Image
 from ..signals.grid import Convention, axis
 from ..signals.value_transform import value_transform
 from .image_measures import image_measures
-from .whole_image import whole_image
+from .whole_image import seen_signal, whole_image
 
 
 class SuperResolution:
@@ -24,7 +24,8 @@ class SuperResolution:
     A is approximated by the mean over samples x samples points of the pixel, which are the cell centres of a grid
     that much finer: `samples=1` fits the pixel's centre, as the paper does; `samples=factor` is the area downsampling
     of the rendered image itself. The field is rendered, and measured against `truth` where that is known, on the grid
-    `factor` times finer. Under `centres` all these grids agree about where things are; `ends` is the paper's.
+    `factor` times finer; what is measured is kept as `reconstruction`. Under `centres` all these grids agree about
+    where things are; `ends` is the paper's.
 
     >>> import numpy as np
     >>> truth = Image(np.arange(64, dtype=np.uint8).reshape(8, 8))
@@ -63,6 +64,7 @@ class SuperResolution:
         self.out_features = observed.out_features
         self.transform = value_transform(self.signal)
         self.target = self.transform.fitted(observed.values())
+        self.reconstruction: Image | None = None
         self.rows, self.columns = axis(height * samples, convention), axis(width * samples, convention)
 
     @classmethod
@@ -108,8 +110,9 @@ class SuperResolution:
     def evaluate(self, predict: Predict) -> dict[str, float]:
         """PSNR and SSIM against the truth on the fine grid; without one, the PSNR of what would be observed."""
         if self.truth is not None:
-            prediction = self.restored(predict)
-            return image_measures(prediction.cpu(), self.transform.fitted(self.truth.values()), self.truth.shape)
+            prediction = self.restored(predict).cpu()
+            self.reconstruction = seen_signal(self.signal, self.transform, prediction)
+            return image_measures(prediction, self.transform.fitted(self.truth.values()), self.truth.shape)
         squares, step = 0.0, max(1, 2**18 // self.samples**2)
         for start in range(0, self.points, step):
             index = torch.arange(start, min(start + step, self.points), device=self.target.device)

@@ -1,6 +1,8 @@
-"""A field on the whole grid of an image, in bounded memory."""
+"""A field on the whole grid of an image, in bounded memory, and the signal that it is there."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -35,3 +37,17 @@ def whole_image(
         with torch.no_grad():
             bands.append(transform.clamp(predict(points)).float())
     return torch.cat(bands)
+
+
+def seen_signal(signal: Any, transform: ValueTransform, fitted: Tensor) -> Any:
+    """The signal of `signal`'s kind that fitted numbers (n, c) at all its samples are; None if some are not numbers.
+
+    >>> import numpy as np
+    >>> from ..signals import Image
+    >>> from ..signals.value_transform import IDENTITY
+    >>> seen_signal(Image(np.zeros((1, 2), np.uint8)), IDENTITY, torch.tensor([[0.0], [1.0]])).array.ravel().tolist()
+    [0, 255]
+    """
+    if not torch.isfinite(fitted).all():
+        return None
+    return signal.from_values(transform.values(fitted.cpu()))

@@ -11,7 +11,7 @@ Potential frequencies of T = 256 first-layer sines with tau = 5 terms each
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from staf.theory import initialisation, jacobi_anger, kernels, layer_statistics,
 from staf.theory.dual import SineSeriesDual, unit
 from staf.theory.gradient_gain import gradient_gains
 from staf.theory.kronecker import equivalent_matrices, equivalent_parameters, kronecker_equivalent
-from staf.theory.layers import read_network
+from staf.theory.layers import Layer, read_network
 from staf.theory.rational_elusive import combine, perturb_structured
 
 
@@ -185,21 +185,41 @@ def _rational_elusive(field: nn.Module | None, seed: int) -> Result:
 def _kernels(field: nn.Module | None, seed: int) -> Result:
     if field is None:
         fields = [_paper(seed, terms=terms, omega0=2, hidden_omega0=2) for terms in (2, 5)]
-        layers = [read_network(each).layers[1] for each in fields]
+        named = {f"sine series {n + 1}": read_network(each).layers[1] for n, each in enumerate(fields)}
     else:
-        layers = list(read_network(field).layers)
-    series = [SineSeriesDual(layer.amplitude[0], layer.frequency[0], layer.phase[0]) for layer in layers]
+        named = _distinct(read_network(field).layers)
+    series = {
+        name + ("" if layer.shared else " (first neuron)"): SineSeriesDual(
+            layer.amplitude[0], layer.frequency[0], layer.phase[0]
+        )
+        for name, layer in named.items()
+    }
     rows = []
-    for index, act in enumerate(series):
+    for name, act in series.items():
         at_one, slope = float(act.value(*unit(1.0))), float(act.derivative(*unit(1.0)))
         mean, spread = kernels.shared_sinusoid_spread(1.0, act)
-        who = "" if layers[index].shared else " (first neuron)"
-        label = f"sine series {index + 1}{who}, tau = {len(act.amplitude)}"
-        rows.append(
-            (label, f"dual(1) = {at_one:.4f}, dual'(1) = {slope:.4g}, trained sinusoids add {mean:.3g} +- {spread:.3g}")
-        )
-    names = None if field is None else [f"layer {n + 1}, τ = {len(act.amplitude)}" for n, act in enumerate(series[:3])]
-    return Result("Dual activation and NTK", rows, kernels.kernel_comparison_data(series[:3], names=names))
+        added = f"trained sinusoids add {mean:.3g} +- {spread:.3g}"
+        rows.append((f"{name}, tau = {len(act.amplitude)}", f"dual(1) = {at_one:.4f}, dual'(1) = {slope:.4g}, {added}"))
+    drawn = dict(list(series.items())[:3])
+    names = None if field is None else [f"{name}, τ = {len(act.amplitude)}" for name, act in drawn.items()]
+    return Result("Dual activation and NTK", rows, kernels.kernel_comparison_data(list(drawn.values()), names=names))
+
+
+def _distinct(layers: Sequence[Layer]) -> dict[str, Layer]:
+    """Layers by name; those with the same sinusoids (SIREN's, or a network that shares one set) stand together."""
+    alike: list[list[int]] = []
+    for index, layer in enumerate(layers):
+        for group in alike:
+            parts = zip(layer[2:], layers[group[0]][2:], strict=True)
+            if all(torch.equal(mine[0], theirs[0]) for mine, theirs in parts):
+                group.append(index)
+                break
+        else:
+            alike.append([index])
+    return {
+        ("layer " if len(group) == 1 else "layers ") + ", ".join(str(index + 1) for index in group): layers[group[0]]
+        for group in alike
+    }
 
 
 def _jacobi_anger(field: nn.Module | None, seed: int) -> Result:
