@@ -26,6 +26,11 @@ __all__ = [
 EXPERIMENTS = {
     "image-comparison": "staf.experiments.image_comparison",
     "audio": "staf.experiments.audio",
+    "shapes": "staf.experiments.shapes",
     "super-resolution": "staf.experiments.super_resolution",
     "denoising": "staf.experiments.denoising",
+    "recipe-search": "staf.experiments.recipe_search",
+    "recipe-ablation": "staf.experiments.recipe_ablation",
+    "model-table": "staf.experiments.model_table",
+    "time-to-quality": "staf.experiments.time_to_quality",
 }

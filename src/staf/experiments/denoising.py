@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from staf.experiments.experiment import Context, Data, Outcome, outcome_of
 from staf.experiments.images import image_data, named_paths, open_image
 from staf.experiments.protocols import MODELS, PROTOCOLS, paper_plan, protocol_table
-from staf.experiments.restored import draw_restored, restored_arrays
+from staf.experiments.restored import draw_restored, eight_bits, restored_arrays
 from staf.experiments.result import Result
 from staf.experiments.tables import Table
 
@@ -71,26 +71,33 @@ class Denoising:
         from staf.tasks.classical import denoised, measured, oracle_denoised
 
         task = task_of(open_image(self.images[configuration.image]), configuration)
-        shared = (context.share(f"{context.stem}-seen", restored_arrays(task)),)
+        c = configuration
+        seen = f"seen-{self.data(c).sha256[:12]}-{c.photons:g}-{c.readout:g}-{c.seed}"
+        shared = (context.share(seen, restored_arrays(task)),)
         if configuration.model in CLASSICAL:
             began = time.monotonic()
             values = denoised(task, [configuration.model])[configuration.model]
             details: dict[str, Any] = {"seconds": time.monotonic() - began, "steps": 0}
             best = oracle_denoised(task, [configuration.model])[configuration.model]
             metrics = {**measured(task, values), "oracle_psnr": measured(task, best)["psnr"]}
-            picture = values.reshape(*task.signal.shape, -1).numpy()
+            picture = eight_bits(values.reshape(*task.signal.shape, -1).numpy())
             return Outcome(metrics, details=details, arrays={"restored": picture}, shared=shared)
         plan = plan_of(task, configuration, context.device.split(":")[0])
-        every = max(1, (plan.recipe.total_steps(task.points) or 1000) // 200)
+        every = max(1, (plan.recipe.total_steps(task.points) or 1000) // 100)
         keep, oracle = KeepBestHeldOut(task, every=every), Oracle(task, every=every)
         steps = {} if configuration.steps is None else {"steps": configuration.steps}
         # What the callbacks have seen is not in a checkpoint, so an interrupted run begins again.
         context.checkpoint.unlink(missing_ok=True)
         fit = context.fit(task, plan=plan, seed=configuration.seed, callbacks=[keep, oracle], **steps)
-        picture = task.restored(fit.module).cpu().reshape(*task.signal.shape, -1).numpy()
+        picture = eight_bits(task.restored(fit.module).cpu().reshape(*task.signal.shape, -1).numpy())
         outcome = outcome_of(
             fit,
-            details={"reasons": list(plan.reasons), "kept_step": keep.best_step, "oracle_step": oracle.step},
+            details={
+                "reasons": list(plan.reasons),
+                "kept_step": keep.best_step,
+                "oracle_step": oracle.step,
+                "final_psnr": oracle.seen[-1][1] if oracle.seen else None,
+            },
             arrays={"restored": picture},
             shared=shared,
         )
@@ -114,14 +121,16 @@ def task_of(image: Any, configuration: DenoisingRun) -> Task:
 
 def plan_of(task: Task, configuration: DenoisingRun, device: str) -> Plan:
     """The plan of a run's network under its protocol."""
-    from staf.fitting import Budget, plans, recipes
+    from staf.fitting import Budget, plans
     from staf.fitting.restoration_plans import denoising
+    from staf.nn.encodings import nyquist_bands
 
     if configuration.protocol == "ours":
         return denoising(task, Budget(steps=configuration.steps), device=device, model=configuration.model)
-    recipe = recipes.paper_denoising() if configuration.protocol == "paper" else recipes.released_denoising()
+    staf_plan = plans.paper_staf_denoising if configuration.protocol == "paper" else plans.released_staf_denoising
     sines = {"omega0": 5.0, "hidden_omega0": 5.0}
-    return paper_plan(task, configuration.model, plans.paper_staf_denoising, recipe=recipe, sines=sines)
+    own = {"pemlp": {"bands": nyquist_bands(max(task.observed.shape))}}
+    return paper_plan(task, configuration.model, staf_plan, sines=sines, own=own)
 
 
 def table(results: Sequence[Result]) -> Table:
@@ -137,7 +146,8 @@ def draw(results: Sequence[Result], folder: Path) -> list[Path]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
     parser.add_argument("--images", nargs="+", default=[], metavar="PATH", help="image files, .npy, or folders")
-    parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME")
+    parser.add_argument("--models", nargs="*", default=list(MODELS), metavar="NAME")
+    parser.add_argument("--classical", nargs="*", default=list(CLASSICAL), choices=CLASSICAL, metavar="NAME")
     parser.add_argument("--protocols", nargs="+", default=["ours", "paper"], choices=PROTOCOLS)
     parser.add_argument("--photons", type=float, default=10.0, metavar="X", help="mean count at value 1")
     parser.add_argument("--readout", type=float, default=0.0, metavar="X", help="readout noise in photons")
@@ -146,7 +156,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def sweep(arguments: argparse.Namespace) -> tuple[Denoising, list[DenoisingRun]]:
-    """The experiment and its configurations from the options; the classical methods are always among them."""
+    """The experiment and its configurations from the options; the classical methods are among them unless told."""
     images = named_paths(arguments.images)
     if not images:
         raise ValueError("--images must name at least one image file or folder, got none")
@@ -156,9 +166,9 @@ def sweep(arguments: argparse.Namespace) -> tuple[Denoising, list[DenoisingRun]]
         DenoisingRun(image, model, protocol, seed=seed, steps=arguments.steps, **noise)
         for image, model, protocol, seed in products
     ]
-    methods = itertools.product(images, CLASSICAL, arguments.seeds)
+    methods = itertools.product(images, arguments.classical, arguments.seeds)
     runs += [DenoisingRun(image, method, seed=seed, **noise) for image, method, seed in methods]
-    example = task_of(open_image(next(iter(images.values()))), runs[0])
+    example = task_of(open_image(next(iter(images.values()))), DenoisingRun("", "", **noise))
     for model in arguments.models:
         plan_of(example, DenoisingRun("", model), "cpu")
     return Denoising(images), runs

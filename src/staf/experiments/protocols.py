@@ -25,22 +25,22 @@ def paper_plan(
     *,
     recipe: Recipe | None = None,
     sines: Mapping[str, float] | None = None,
-    incode: Mapping[str, Any] | None = None,
+    own: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Plan:
     """The published schedule for every network: STAF as `staf_plan` builds it, the others with their own constants.
 
-    `sines` are the constants that the task gives to networks of sines, `incode` those of INCODE's reader.
+    `sines` are the constants that the task gives to networks of sines, `own` those it gives to networks by name. On
+    CUDA the hidden products are split bfloat16, whose final quality is that of float32 (docs/recipes.md).
     """
     from staf.fitting import Plan
     from staf.nn.models import MODELS as factories
 
     chosen = staf_plan(signal)
-    recipe = recipe or chosen.recipe
+    recipe = (recipe or chosen.recipe).replace(precision="bf16x3")
     if model == "staf":
         return Plan(chosen.field_factory, recipe, chosen.reasons, chosen.name)
     arguments: dict[str, Any] = {**(sines or {})} if model in SINES else {}
-    if model == "incode":
-        arguments |= incode or {}
+    arguments |= (own or {}).get(model, {})
 
     def factory(generator: Any) -> Any:
         return factories[model](signal.in_features, signal.out_features, generator=generator, **arguments)
@@ -53,28 +53,35 @@ def protocol_table(
     results: Sequence[Result],
     measures: Mapping[str, tuple[str, int]],
     published: Mapping[str, Mapping[str, float]],
+    *,
+    by: str = "psnr",
+    scales: Mapping[str, float] | None = None,
 ) -> Table:
-    """A row for each network and protocol, best mean PSNR first; `measures` maps a metric to its heading and digits.
+    """A row for each network and protocol, best mean of `by` first; `measures` maps a metric to heading and digits.
 
-    `published` has the paper's own numbers by network and metric, which stand in columns of their own.
+    `published` has the paper's own numbers by network and metric, which stand in columns of their own, as they are
+    told; `scales` multiply the runs' own.
     """
     groups: dict[tuple[str, str], list[Result]] = defaultdict(list)
     for result in results:
         groups[str(result.configuration["model"]), str(result.configuration["protocol"])].append(result)
 
     def value(group: Sequence[Result], metric: str) -> float:
-        return mean([result.metrics[metric] for result in group if metric in result.metrics])
+        scale = (scales or {}).get(metric, 1.0)
+        return scale * mean([result.metrics[metric] for result in group if metric in result.metrics])
 
     told = [metric for metric in measures if any(metric in row for row in published.values())]
     columns = ["network", "protocol", *(heading for heading, _ in measures.values())]
-    columns += [f"paper: {measures[metric][0]}" for metric in told] + ["parameters", "seconds", "runs"]
+    columns += [f"paper: {measures[metric][0]}" for metric in told] + ["parameters", "steps", "runs"]
     rows = []
-    ranked = sorted(groups.items(), key=lambda item: (math.isnan(value(item[1], "psnr")), -value(item[1], "psnr")))
+    ranked = sorted(groups.items(), key=lambda item: (math.isnan(value(item[1], by)), -value(item[1], by)))
     for (model, protocol), group in ranked:
         row = [model, protocol, *(number(value(group, metric), digits) for metric, (_, digits) in measures.items())]
         row += [number(published.get(model, {}).get(metric, math.nan), measures[metric][1]) for metric in told]
         parameters = group[0].details.get("parameters")
         row.append("-" if parameters is None else f"{parameters:,}")
-        row += [number(mean([float(result.details["seconds"]) for result in group]), 1), str(len(group))]
+        steps = sorted({int(result.details["steps"]) for result in group})
+        row += ["-" if steps[-1] == 0 else f"{steps[0]:,}" if len(steps) == 1 else f"{steps[0]:,} to {steps[-1]:,}"]
+        row.append(str(len(group)))
         rows.append(row)
     return Table(title, columns, rows)

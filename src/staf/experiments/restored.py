@@ -17,9 +17,19 @@ MOST_COLUMNS = 8
 
 
 def restored_arrays(task: Any) -> dict[str, np.ndarray]:
-    """The truth (h, w, c) and the observation of a task, in [0, 1], for figures."""
+    """The truth (h, w, c) and the observation of a task for figures: `eight_bits`."""
     truth = task.transform.fitted(task.truth.values()).reshape(*task.truth.shape, -1)
-    return {"truth": truth.numpy(), "observed": task.observation.cpu().movedim(0, -1).numpy()}
+    observed = task.observation.cpu().movedim(0, -1)
+    return {"truth": eight_bits(truth.numpy()), "observed": eight_bits(observed.numpy())}
+
+
+def eight_bits(picture: np.ndarray) -> np.ndarray:
+    """Values in [0, 1] as a picture shows them, clamped, an eighth of their size in a file.
+
+    >>> eight_bits(np.array([-0.1, 0.5, 1.0]))
+    array([  0, 128, 255], dtype=uint8)
+    """
+    return np.rint(np.clip(picture, 0, 1) * 255).astype(np.uint8)
 
 
 def draw_restored(name: str, table: Table, results: Sequence[Result], folder: Path) -> list[Path]:
@@ -40,10 +50,10 @@ def draw_restored(name: str, table: Table, results: Sequence[Result], folder: Pa
 
         arrays = {key: runs[key].arrays() for key in order}
         titles = {
-            f"{model}, {protocol}\n{runs[model, protocol].metrics['psnr']:.2f} dB": found["restored"]
+            f"{model}, {protocol}\n{runs[model, protocol].metrics['psnr']:.2f} dB": found["restored"] / 255
             for (model, protocol), found in arrays.items()
         }
         seen = arrays[order[0]]
-        restoration_comparison(seen["truth"], seen["observed"], titles).savefig(path, dpi=110)
+        restoration_comparison(seen["truth"] / 255, seen["observed"] / 255, titles).savefig(path, dpi=110)
 
     return [folder / f"{name}.md", draw_file(folder / f"{name}.png", write)]

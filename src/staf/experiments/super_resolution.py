@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from staf.experiments.experiment import Context, Data, Outcome, outcome_of
 from staf.experiments.images import image_data, named_paths, open_image
 from staf.experiments.protocols import MODELS, paper_plan, protocol_table
-from staf.experiments.restored import draw_restored, restored_arrays
+from staf.experiments.restored import draw_restored, eight_bits, restored_arrays
 from staf.experiments.result import Result
 from staf.experiments.tables import Table
 
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 NAME = "super-resolution"
 CLASSICAL = ("bicubic", "Lanczos")
 # Points a side of each observed pixel, by protocol.
-SAMPLES = {"ours": 2, "points": 1, "paper": 1}
+SAMPLES = {"ours": 2, "points": 1, "paper": 1, "released": 1}
+PUBLISHED_PROTOCOLS = ("paper", "released")
 MEASURES = {"psnr": ("PSNR (dB)", 2), "ssim": ("SSIM", 4), "oracle_psnr": ("best step by the truth (dB)", 2)}
 PUBLISHED = {
     "staf": {"psnr": 30.54, "ssim": 0.89},
@@ -59,8 +60,8 @@ class SuperResolution:
     protocol = (
         "fit the area-downsampled image, measure on the full grid; PSNR and SSIM of the final weights, one fresh pass, "
         "clamped, peak 1, with the best step by the truth beside it; ours: default plan, cell centres, trained through "
-        "the operator by 2x2 points a pixel; points: the same by the pixel's centre; paper: 501 epochs of 256 pixels, "
-        "Adam 1e-3, samples at the ends"
+        "the operator by 2x2 points a pixel; points: the same by the pixel's centre; paper and released: 501 epochs of "
+        "256 pixels, Adam 1e-3, samples at the ends"
     )
 
     def label(self, configuration: SuperResolutionRun) -> str:
@@ -75,18 +76,19 @@ class SuperResolution:
         from staf.tasks.classical import measured, upscaled
 
         task = task_of(open_image(self.images[configuration.image]), configuration)
-        shared = (context.share(f"{context.stem}-seen", restored_arrays(task)),)
+        seen = f"seen-{self.data(configuration).sha256[:12]}-{configuration.factor}"
+        shared = (context.share(seen, restored_arrays(task)),)
         if configuration.model in CLASSICAL:
             began = time.monotonic()
             values = upscaled(task)[configuration.model]
             details: dict[str, Any] = {"seconds": time.monotonic() - began, "steps": 0}
-            picture = values.reshape(*task.signal.shape, -1).numpy()
+            picture = eight_bits(values.reshape(*task.signal.shape, -1).numpy())
             return Outcome(measured(task, values), details=details, arrays={"restored": picture}, shared=shared)
         plan = plan_of(task, configuration, context.device.split(":")[0])
         oracle = Oracle(task, every=max(1, (plan.recipe.total_steps(task.points) or 1000) // 100))
         steps = {} if configuration.steps is None else {"steps": configuration.steps}
         fit = context.fit(task, plan=plan, seed=configuration.seed, callbacks=[oracle], **steps)
-        picture = task.restored(fit.module).cpu().reshape(*task.signal.shape, -1).numpy()
+        picture = eight_bits(task.restored(fit.module).cpu().reshape(*task.signal.shape, -1).numpy())
         outcome = outcome_of(
             fit,
             details={"reasons": list(plan.reasons), "oracle_step": oracle.step},
@@ -106,7 +108,7 @@ def task_of(image: Any, configuration: SuperResolutionRun) -> Task:
     height, width = (size // factor * factor for size in image.shape)
     if (height, width) != image.shape:
         image = image.with_pixels(image.array[:height, :width])
-    convention: Any = "ends" if configuration.protocol == "paper" else "centres"
+    convention: Any = "ends" if configuration.protocol in PUBLISHED_PROTOCOLS else "centres"
     return Task.simulated(image, factor, samples=SAMPLES[configuration.protocol], convention=convention)
 
 
@@ -114,11 +116,15 @@ def plan_of(task: Task, configuration: SuperResolutionRun, device: str) -> Plan:
     """The plan of a run's network under its protocol."""
     from staf.fitting import Budget, plans
     from staf.fitting.restoration_plans import super_resolution
+    from staf.nn.encodings import nyquist_bands
 
-    if configuration.protocol != "paper":
+    if configuration.protocol not in PUBLISHED_PROTOCOLS:
         budget = Budget(steps=configuration.steps)
         return super_resolution(task, budget, device=device, model=configuration.model)
-    return paper_plan(task, configuration.model, plans.paper_staf_super_resolution)
+    paper = configuration.protocol == "paper"
+    staf_plan = plans.paper_staf_super_resolution if paper else plans.released_staf_super_resolution
+    own = {"pemlp": {"bands": nyquist_bands(max(task.observed.shape))}}
+    return paper_plan(task, configuration.model, staf_plan, own=own)
 
 
 def table(results: Sequence[Result]) -> Table:
@@ -134,7 +140,8 @@ def draw(results: Sequence[Result], folder: Path) -> list[Path]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
     parser.add_argument("--images", nargs="+", default=[], metavar="PATH", help="image files, .npy, or folders")
-    parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME")
+    parser.add_argument("--models", nargs="*", default=list(MODELS), metavar="NAME")
+    parser.add_argument("--classical", nargs="*", default=list(CLASSICAL), choices=CLASSICAL, metavar="NAME")
     parser.add_argument("--protocols", nargs="+", default=["ours", "paper"], choices=list(SAMPLES))
     parser.add_argument("--factor", type=int, default=4, metavar="N")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
@@ -142,7 +149,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def sweep(arguments: argparse.Namespace) -> tuple[SuperResolution, list[SuperResolutionRun]]:
-    """The experiment and its configurations from the options; bicubic and Lanczos are always among them."""
+    """The experiment and its configurations from the options; bicubic and Lanczos are among them unless told."""
     images = named_paths(arguments.images)
     if not images:
         raise ValueError("--images must name at least one image file or folder, got none")
@@ -151,8 +158,9 @@ def sweep(arguments: argparse.Namespace) -> tuple[SuperResolution, list[SuperRes
         SuperResolutionRun(image, model, protocol, arguments.factor, seed, arguments.steps)
         for image, model, protocol, seed in products
     ]
-    runs += [SuperResolutionRun(image, method, factor=arguments.factor) for image in images for method in CLASSICAL]
-    example = task_of(open_image(next(iter(images.values()))), runs[0])
+    methods = itertools.product(images, arguments.classical)
+    runs += [SuperResolutionRun(image, method, factor=arguments.factor) for image, method in methods]
+    example = task_of(open_image(next(iter(images.values()))), SuperResolutionRun("", "", factor=arguments.factor))
     for model in arguments.models:
         plan_of(example, SuperResolutionRun("", model), "cpu")
     return SuperResolution(images), runs
