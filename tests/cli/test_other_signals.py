@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import json
+import shlex
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from staf import load
 from staf.cli.kinds import kind_of, kind_of_field
 from staf.signals import Audio, Shape
 from staf.signals import open as open_signal
+from staf.tasks import Occupancy
 
 
 @pytest.fixture
@@ -49,6 +55,31 @@ def test_an_open_mesh_is_refused_repaired_or_taken_as_it_is(staf, ball, here):
     assert "staf fit --repair" in staf("fit", "open.ply", *budget).refused()
     assert staf("fit", "open.ply", *budget, "--repair", "--out", "repaired").code == 0
     assert staf("fit", "open.ply", *budget, "--allow-open", "--out", "as-it-is").code == 0
+
+
+def test_voxels_near_the_surface_are_preferred_and_all_are_measured(staf, ball, here):
+    common = ("--resolution", 10, "--seed", 3, "--steps", 12)
+    sampled = ("--near-surface", 0.9, "--band", 1)
+    ran = staf("fit", ball, *common, *sampled, "--out", "run", "--explain", "--json")
+    document = ran.json
+    assert "voxels are fitted: all within 1 of the surface" in ran.err
+    field = load("run/model.safetensors")
+    assert field.metadata["sampling"] == {"near_surface": 0.9, "band": 1, "seed": 3}
+    every = Occupancy(open_signal(ball).sampled(10))
+    assert document["metrics"]["iou"] == every.evaluate(field.predict)["iou"]
+    (line,) = [reason for reason in document["reasons"] if "voxels are fitted" in reason]
+    assert line.endswith("measures see every voxel")
+    words = shlex.split(json.loads(Path("run/config.json").read_text())["reproduce"]["command"])
+    again = staf(*words[1:], "--out", "again", "--json").json
+    assert again["metrics"] == document["metrics"]
+
+
+def test_what_is_no_share_of_the_voxels(staf, ball, sound):
+    assert "near_surface must lie between 0 and 1, got 2" in staf("fit", ball, "--near-surface", 2).refused()
+    assert "band must be at least 1" in staf("fit", ball, "--near-surface", 0.5, "--band", 0).refused()
+    assert "--band is how far --near-surface reaches" in staf("fit", ball, "--band", 3).refused()
+    assert "unknown option --near-surface" in staf("fit", sound, "--near-surface", 0.5).refused()
+    assert "share of those that are fitted" in " ".join(staf("fit", ball, "--help").out.replace("│", " ").split())
 
 
 def test_options_follow_the_kind_of_file(staf, sound, ball, picture):

@@ -2,16 +2,20 @@ from __future__ import annotations
 
 import base64
 import io
+import shlex
 import wave
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import staf
-from staf.reports import report_html, write_run
+from staf.reports import configuration, report_html, write_run
 from staf.reports.other_signals import CLIP_BYTES, clip_uri
 from staf.signals import Audio, Shape
+from staf.tasks import Occupancy
 
 from .browser import Browser, executable
 
@@ -38,6 +42,26 @@ def test_a_recording_can_be_heard_and_seen(sound: staf.Fit, tmp_path: Path) -> N
     assert html.count('class="area solid"') == 3
     assert "400 samples at 2000 Hz, mono" in html
     assert "<b>" not in html
+
+
+@pytest.mark.parametrize("near", [None, 0.6], ids=["all voxels", "near the surface"])
+def test_a_shape_is_repeated_with_all_its_options(near: float | None, tmp_path: Path) -> None:
+    whole = Shape.sphere(subdivisions=2).mesh
+    Shape.from_arrays(whole.vertices, whole.faces[3:]).save(tmp_path / "a ball.ply")
+    shape = staf.open(tmp_path / "a ball.ply").repaired().sampled(10)
+    generator = torch.Generator().manual_seed(0)
+    source = shape if near is None else Occupancy(shape, near_surface=near, band=1, generator=generator)
+    plan = staf.plan(source, staf.Budget(steps=2))
+    fit = staf.fit(source, plan=plan, progress=False, device="cpu")
+    words = shlex.split(configuration.command(fit) or "")
+    wanted = ["--resolution", "10", "--repair"]
+    wanted += [] if near is None else ["--near-surface", "0.6", "--band", "1"]
+    assert words[words.index("--resolution") : words.index("--device")] == wanted
+    scope: dict[str, Any] = {}
+    exec(configuration.python(fit), scope)
+    assert scope["fit"].metrics == fit.metrics
+    open_one = staf.fit(staf.open(tmp_path / "a ball.ply").sampled(10, allow_open=True), plan=plan, progress=False)
+    assert "--allow-open" in (configuration.command(open_one) or "")
 
 
 def test_clips_are_the_samples_scaled_to_the_peak() -> None:

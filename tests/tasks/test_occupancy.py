@@ -117,14 +117,18 @@ def test_near_surface_sampling_favours_the_surface(shape, generator):
     chosen = task.chosen.tolist()
     assert near <= set(chosen)
     assert len(set(chosen)) == len(chosen) == task.points < shape.points
-    assert 0.5 <= len(near) / task.points < 0.65
+    assert len(near) / task.points == pytest.approx(0.5, abs=0.02)
+    far = task.chosen[~torch.isin(task.chosen, torch.tensor(sorted(near)))]
+    assert float(far.double().mean()) == pytest.approx(shape.points / 2, rel=0.05)
     batch = task.batch(torch.arange(task.points))
     assert torch.equal(batch.target, shape.values()[task.chosen])
     assert torch.equal(batch.coordinates, shape.coordinates(index=task.chosen))
     assert Occupancy(shape, near_surface=0.01).points == shape.points
     values = shape.values()
     assert task.evaluate(lambda points: values)["iou"] == 1
-    assert task.metadata()["sampling"] == {"near_surface": 0.5, "band": 1}
+    assert task.metadata()["sampling"] == {"near_surface": 0.5, "band": 1, "seed": generator.initial_seed()}
+    for share in (0.45, 0.7, 0.9):
+        assert len(near) / Occupancy(shape, near_surface=share, band=1).points == pytest.approx(share, abs=0.02)
     with pytest.raises(ValueError, match=r"near_surface must lie between 0 and 1, got 1\.5"):
         Occupancy(shape, near_surface=1.5)
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGINT
-from typing import TYPE_CHECKING, Annotated, Any
-
-from tyro.conf import Positional, arg
+from typing import TYPE_CHECKING, Any
 
 from staf.cli.errors import Stopped, UserError, edge
+from staf.cli.fit_options import FitAudio, FitImage, FitShape, FitSignal
 from staf.cli.kinds import kind_of
-from staf.cli.options import MODEL_NAMES, Count, FitOptions, Flag
 from staf.cli.outputs import MEBIBYTE, prepare_folder
 from staf.cli.terminal import Terminal
 
@@ -23,54 +20,16 @@ if TYPE_CHECKING:
     from staf.fitting import Budget, Plan
 
 CHECKPOINT = "checkpoint.safetensors"
+MEASURES = {
+    "ssim": "SSIM",
+    "lpips": "LPIPS",
+    "iou": "IoU",
+    "chamfer": "Chamfer",
+    "normal_consistency": "normal consistency",
+    "log_spectral_distance": "log-spectral distance in dB",
+}
 # From here on, measuring and writing take longer on a CPU than one waits without being told.
 MANY_PIXELS = 2**21
-
-
-@dataclass(frozen=True, kw_only=True)
-class FitSignal(FitOptions):
-    """Fit a field to a signal."""
-
-    file: Annotated[Positional[Path], arg(metavar="FILE")]
-    """The signal: an image (PNG, JPEG, TIFF, WebP, NPY), audio or a mesh."""
-    model: Annotated[str, arg(metavar="NAME", help=f"The network: {', '.join(MODEL_NAMES)}.")] = "staf"
-
-
-@dataclass(frozen=True, kw_only=True)
-class FitImage(FitSignal):
-    """Fit a field to an image.
-
-    The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, the reconstruction, history.csv,
-    metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there, and --resume goes on from it.
-    """
-
-    max_pixels: Count = None
-    """Refuse files that announce more pixels than this; raise it for pictures of hundreds of megapixels."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FitAudio(FitSignal):
-    """Fit a field to a recording.
-
-    The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, reconstruction.wav, history.csv,
-    metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there, and --resume goes on from it.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
-class FitShape(FitSignal):
-    """Fit a field to the inside of a watertight mesh.
-
-    The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, reconstruction.ply, history.csv,
-    metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there, and --resume goes on from it.
-    """
-
-    resolution: Count = None
-    """Voxels along the longest side."""
-    repair: Flag = False
-    """Weld seams, drop repeated faces and close holes before fitting."""
-    allow_open: Flag = False
-    """Take a surface with holes as it is; the inside is where its winding number says."""
 
 
 # Options by kind of signal; a kind that is not here is parsed as an image and refused when it is opened.
@@ -97,7 +56,9 @@ def run(options: FitSignal, terminal: Terminal) -> int:
     if options.resume:
         seed, budget = _resumed(options, checkpoint)
     with edge():
-        plan = make_plan(signal, budget, device=device.split(":")[0], model=options.model)
+        source, sampling = _sampled(options, signal, seed)
+        plan = make_plan(source, budget, device=device.split(":")[0], model=options.model)
+    plan.reasons.extend(sampling)
     if options.explain:
         terminal.explain(f"{signal!r} on {device}:", plan.reasons)
     size = signal.array.nbytes if hasattr(signal, "array") else options.file.stat().st_size
@@ -105,7 +66,7 @@ def run(options: FitSignal, terminal: Terminal) -> int:
     _foretell(options, terminal, signal, device)
     if options.overwrite and not options.resume:
         checkpoint.unlink(missing_ok=True)
-    fit = _fit(options, terminal, signal, plan, seed, device, checkpoint)
+    fit = _fit(options, terminal, source, plan, seed, device, checkpoint)
     files = _write(fit, folder, overwrite=options.overwrite or options.resume)
     checkpoint.unlink(missing_ok=True)
     _tell(options, terminal, fit, folder, files)
@@ -117,6 +78,8 @@ def _open(options: FitSignal) -> Any:
 
     if isinstance(options, FitImage) and options.max_pixels is not None:
         return open_signal(options.file, max_pixels=options.max_pixels)
+    if isinstance(options, FitShape) and options.near_surface is None and options.band is not None:
+        raise UserError("--band is how far --near-surface reaches: give both")
     signal = open_signal(options.file)
     if isinstance(options, FitShape):
         with edge():
@@ -124,6 +87,23 @@ def _open(options: FitSignal) -> Any:
                 signal = signal.repaired()
             signal = signal.sampled(options.resolution, allow_open=options.allow_open)
     return signal
+
+
+def _sampled(options: FitSignal, signal: Any, seed: int) -> tuple[Any, list[str]]:
+    """What is fitted: the signal itself, or the task that prefers voxels near its surface, and a sentence about it."""
+    if not isinstance(options, FitShape) or options.near_surface is None:
+        return signal, []
+    import torch
+
+    from staf.tasks import Occupancy
+
+    band = 2 if options.band is None else options.band
+    generator = torch.Generator().manual_seed(seed)
+    task = Occupancy(signal, near_surface=options.near_surface, band=band, generator=generator)
+    said = f"{task.points:,} of {signal.points:,} voxels are fitted: all within {band} of the surface, others by chance"
+    if task.points == signal.points:
+        said = f"all voxels are fitted: {options.near_surface:g} of them or more are within {band} of the surface"
+    return task, [said + "; measures see every voxel"]
 
 
 def _check_folder(options: FitSignal, folder: Path, checkpoint: Path) -> None:
@@ -182,14 +162,14 @@ def _foretell(options: FitSignal, terminal: Terminal, signal: Any, device: str) 
 
 
 def _fit(
-    options: FitSignal, terminal: Terminal, signal: Any, plan: Plan, seed: int, device: str, checkpoint: Path
+    options: FitSignal, terminal: Terminal, source: Any, plan: Plan, seed: int, device: str, checkpoint: Path
 ) -> Fit:
     from staf.api import fit
     from staf.fitting import Interrupted
 
     try:
         return fit(
-            signal,
+            source,
             plan=plan,
             seed=seed,
             device=device,
@@ -229,11 +209,12 @@ def _tell(options: FitSignal, terminal: Terminal, fit: Fit, folder: Path, files:
     for note in fit.notes:
         terminal.note(f"note: {note}")
     metrics = _metrics(fit, files)
-    words = [f"{metrics['psnr']:.2f} dB PSNR"]
+    words = {"psnr": f"{metrics['psnr']:.2f} dB PSNR"}
     if "psnr_of_file" in metrics:
-        words[0] += f" ({metrics['psnr_of_file']:.2f} dB of the saved file)"
-    words += [f"{name.upper()} {value:.4g}" for name, value in metrics.items() if not name.startswith("psnr")]
-    terminal.say(", ".join(words))
+        words["psnr"] += f" ({metrics['psnr_of_file']:.2f} dB of the saved file)"
+    words |= {n: f"{MEASURES.get(n, n)} {v:.4g}" for n, v in metrics.items() if not n.startswith("psnr")}
+    # For a shape, the share of the volume says more than an error over mostly empty space.
+    terminal.say(", ".join(words[name] for name in sorted(words, key=lambda name: name != "iou")))
     terminal.say(
         f"{options.model}, {parameters:,} parameters, {fit.result.steps} steps in {fit.result.seconds:.1f} s "
         f"on {fit.device} ({fit.stopped})"

@@ -30,6 +30,7 @@ def configuration(fit: Fit) -> dict[str, Any]:
         "seed": fit.result.seed,
         "recipe": fit.recipe.to_plain(),
         "task": fit.field.metadata.get("task"),
+        "sampling": fit.field.metadata.get("sampling"),
         "signal": signal,
         "plan": {"name": fit.plan.name, "reasons": reasons(fit)},
         "notes": list(fit.notes),
@@ -82,22 +83,27 @@ def command(fit: Fit) -> str | None:
         return None
     if fit.field.metadata.get("task") not in WHOLE_SIGNALS:
         return None
+    sampling = fit.field.metadata.get("sampling")
+    if sampling is not None and sampling["seed"] != fit.result.seed:
+        return None
     words = ["staf", "fit", str(source), "--model", architecture["name"], "--seed", str(fit.result.seed)]
     for flag, value in (("--steps", fit.recipe.steps), ("--seconds", fit.recipe.seconds)):
         if value is not None:
             words += [flag, f"{value:g}" if isinstance(value, float) else str(value)]
     if fit.recipe.target_db is not None:
         words += ["--target-db", f"{fit.recipe.target_db:g}"]
+    if fit.signal.kind == "shape":
+        words += ["--resolution", str(fit.signal.resolution)]
+        words += ["--repair"] * fit.signal.mended + ["--allow-open"] * fit.signal.allow_open
+    if sampling is not None:
+        words += ["--near-surface", f"{sampling['near_surface']:g}", "--band", str(sampling["band"])]
     words += ["--device", torch.device(fit.device).type]
     return shlex.join(words)
 
 
 def python(fit: Fit) -> str:
     """The Python that repeats a fit, every constant spelled out."""
-    source = getattr(fit.signal, "source", None)
-    opened = repr(str(source)) if source is not None else "your_signal"
-    if fit.field.metadata.get("task") not in WHOLE_SIGNALS:
-        opened = "your_task"
+    opened = _opened(fit)
     architecture = getattr(fit.module, "architecture", None)
     seed = fit.result.seed
     if architecture is None:
@@ -114,6 +120,24 @@ def python(fit: Fit) -> str:
         f"fit = staf.fit({opened}, field=field, recipe=recipe, seed={seed}, device={fit.device!r})\n"
         'print(fit.metrics["psnr"])\n'
     )
+
+
+def _opened(fit: Fit) -> str:
+    """The Python of what was fitted."""
+    if fit.field.metadata.get("task") not in WHOLE_SIGNALS:
+        return "your_task"
+    source = getattr(fit.signal, "source", None)
+    if getattr(fit.signal, "kind", None) != "shape":
+        return repr(str(source)) if source is not None else "your_signal"
+    opened = f"staf.open({str(source)!r})" if source is not None else "your_signal"
+    opened += ".repaired()" * (source is not None and fit.signal.mended)
+    opened += f".sampled({fit.signal.resolution}{', allow_open=True' * fit.signal.allow_open})"
+    sampling = fit.field.metadata.get("sampling")
+    if sampling is None:
+        return opened
+    generator = f"torch.Generator().manual_seed({sampling['seed']})"
+    how = f"near_surface={sampling['near_surface']}, band={sampling['band']}, generator={generator}"
+    return f"staf.tasks.Occupancy({opened}, {fit.field.convention!r}, {how})"
 
 
 def _literal(value: Any) -> str:

@@ -68,6 +68,7 @@ class Shape:
         self.allow_open = allow_open
         self.name = name
         self.source = source
+        self.mended = False
         self.notes = list(notes)
         if self.closure.rule == "parity":
             self.notes.append("faces disagree on which side is out: inside is told by the parity of crossings")
@@ -95,10 +96,9 @@ class Shape:
         return cls.from_arrays(ball.vertices, ball.faces, resolution=resolution, name="sphere")
 
     def __repr__(self) -> str:
-        along = f"{self.resolution} voxels along the longest side"
-        if self._mesh is None:
-            return f"Shape({self.name!r}, no mesh, {along})"
-        return f"Shape({self.name!r}, {len(self.mesh.vertices):,} vertices, {len(self.mesh.faces):,} faces, {along})"
+        mesh, along = self._mesh, f"{self.resolution} voxels along the longest side"
+        size = "no mesh" if mesh is None else f"{len(mesh.vertices):,} vertices, {len(mesh.faces):,} faces"
+        return f"Shape({self.name!r}, {size}, {along})"
 
     @property
     def mesh(self) -> Mesh:
@@ -118,24 +118,27 @@ class Shape:
 
     def sampled(self, resolution: int | None = None, *, allow_open: bool | None = None) -> Shape:
         """The same mesh on another grid; `allow_open` accepts surfaces with holes."""
-        return Shape(
-            self.mesh,
-            resolution=self.resolution if resolution is None else resolution,
-            allow_open=self.allow_open if allow_open is None else allow_open,
-            name=self.name,
-            source=self.source,
-            notes=self.notes,
-        )
+        result = self._with(self.mesh)
+        result.resolution = self.resolution if resolution is None else resolution
+        result.allow_open = self.allow_open if allow_open is None else allow_open
+        grid_of(self.mesh, result.resolution)
+        return result
 
     def repaired(self) -> Shape:
         """The shape with seams welded, repeated faces dropped and holes closed; `notes` say what was done."""
         from staf.signals.mesh_repair import repaired
 
         mesh, said = repaired(self.mesh)
+        result = self._with(mesh)
+        result.mended, result.notes = True, result.notes + said
+        return result
+
+    def _with(self, mesh: Mesh) -> Shape:
+        """A copy with another mesh, and nothing that was computed from this one's."""
         result = copy.copy(self)
-        result.__dict__.pop("closure", None)
-        result.__dict__.pop("_sampled", None)
-        result._mesh, result._frame, result.notes = mesh, None, [*self.notes, *said]
+        for computed in ("closure", "_sampled"):
+            vars(result).pop(computed, None)
+        result._mesh, result._frame, result.notes = mesh, None, list(self.notes)
         return result
 
     @cached_property
@@ -274,7 +277,7 @@ class Shape:
             raise SignalError(f"metadata of a shape is incomplete or malformed: {error!r}") from error
         shape = cls.__new__(cls)
         shape._mesh, shape._frame, shape.resolution, shape.allow_open = None, frame, frame.resolution, False
-        shape.name, shape.source, shape.notes = name, None, notes
+        shape.name, shape.source, shape.mended, shape.notes = name, None, False, notes
         return shape
 
     def save(self, path: str | os.PathLike[str]) -> Path:

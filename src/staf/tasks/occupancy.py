@@ -22,14 +22,17 @@ from .shape_measures import surface_measures
 OBSERVED = 128
 # A surface with more faces is the noise of a field that was hardly trained; its distance is not worth its memory.
 MAX_FACES = 20_000_000
+# Voxels that are drawn for at once, so that no list of floats of the volume's size is made.
+DRAWN = 2**22
 
 
 class Occupancy:
     """Minimise the mean squared error between a field and 0 or 1 at the voxels of a shape.
 
     Voxels stay one bit each: a batch reads the bits of its index and makes its coordinates from the index. With
-    `near_surface` = p in (0, 1) the points are all voxels within `band` voxels of the surface, and as many of the
-    others, drawn once from `generator`, as make the first a share p of all; every measure still sees every voxel.
+    `near_surface` = p in (0, 1) the points are all voxels within `band` voxels of the surface, and each of the others
+    with the chance that makes the first a share p of all on average, drawn once from `generator`; all voxels, where
+    the first are that share already. Every measure still sees every voxel.
 
     >>> task = Occupancy(Shape.sphere(resolution=16))
     >>> task.points, task.batch(torch.tensor([0, 16 * 16 * 8 + 16 * 8 + 8])).target.flatten().tolist()
@@ -59,7 +62,9 @@ class Occupancy:
         if near_surface is not None:
             if not 0 < near_surface < 1:
                 raise ValueError(f"near_surface must lie between 0 and 1, got {near_surface}")
-            self.chosen = _near(signal, near_surface, band, generator or torch.Generator().manual_seed(0))
+            generator = generator or torch.Generator().manual_seed(0)
+            self.seed = generator.initial_seed()
+            self.chosen = _near(signal, near_surface, band, generator)
 
     @property
     def points(self) -> int:
@@ -130,7 +135,9 @@ class Occupancy:
         return lambda coordinates: predict(coordinates.to(self.bits.device))
 
     def metadata(self) -> dict[str, Any]:
-        sampling = None if self.near_surface is None else {"near_surface": self.near_surface, "band": self.band}
+        sampling = None
+        if self.near_surface is not None:
+            sampling = {"near_surface": self.near_surface, "band": self.band, "seed": self.seed}
         return {
             "task": "occupancy",
             "convention": self.convention,
@@ -171,14 +178,14 @@ class _Counts:
 
 
 def _near(signal: Shape, share: float, band: int, generator: torch.Generator) -> Tensor:
-    """Flat indices in increasing order: all voxels near the surface and enough of the others."""
+    """Flat indices in increasing order: all voxels near the surface, and the others by chance."""
     near = torch.from_numpy(signal.volume.near_surface(band))
-    far = torch.ones(signal.points, dtype=torch.bool)
-    far[near] = False
-    there = signal.points - len(near)
-    wanted = min(there, round(len(near) * (1 - share) / share))
-    if wanted == there:
+    others = signal.points - len(near)
+    wanted = len(near) * (1 - share) / share
+    if wanted >= others:
         return torch.arange(signal.points)
-    # Drawn with repetition over all voxels, so that no list of the far ones, larger than the volume, is made.
-    drawn = torch.randint(signal.points, (round(wanted * signal.points / there),), generator=generator)
-    return torch.cat([near, drawn[far[drawn]].unique()]).sort().values
+    chosen = torch.empty(signal.points, dtype=torch.bool)
+    for part in chosen.split(DRAWN):
+        part.copy_(torch.rand(len(part), generator=generator, device=generator.device) < wanted / others)
+    chosen[near] = True
+    return chosen.nonzero().squeeze(1)
