@@ -1,0 +1,77 @@
+"""What is changed of a network's default plan: entries of its recipe and constants of its network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from staf.fitting import Plan
+
+# How a network is trained: by its default plan, by the best trial of a search, or by the published schedule.
+RECIPES = ("default", "tuned", "paper")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A network, what its plan starts from, and changes to recipe and network in plain data.
+
+    >>> Choice("siren", recipe={"rate": 2e-3}, arguments={"omega0": 60.0}).arguments["omega0"]
+    60.0
+    """
+
+    model: str
+    base: str = "default"
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+def plan_of(signal: Any, choice: Choice, steps: int, device: str) -> Plan:
+    """The plan of a choice for a signal, `steps` steps long, or as long as a changed recipe says."""
+    from staf.fitting import Budget, Plan, plan
+    from staf.fitting.schedules import from_plain
+
+    device = device.split(":")[0]
+    if choice.base == "paper":
+        base = _published(signal, choice.model)
+    else:
+        base = plan(signal, Budget(steps=steps), device=device, model=choice.model)
+    changes = dict(choice.recipe)
+    if "schedule" in changes:
+        changes["schedule"] = from_plain(dict(changes["schedule"]))
+    recipe = base.recipe.replace(**{"steps": steps, **changes})
+    reasons = [
+        *base.reasons,
+        *(f"changed: {name} {value}" for name, value in {**choice.recipe, **choice.arguments}.items()),
+    ]
+    factory = _factory(signal, choice, base) if choice.arguments else base.field_factory
+    return Plan(factory, recipe, reasons, base.name)
+
+
+def _published(signal: Any, model: str) -> Plan:
+    """The network's published constants under the paper's schedule for such a signal, read as full-batch steps."""
+    from staf.experiments.protocols import paper_plan
+    from staf.fitting import plans, recipes
+
+    if signal.kind == "audio":
+        from staf.experiments.audio import AudioRun
+        from staf.experiments.audio import plan_of as audio_plan
+
+        return audio_plan(signal, AudioRun(model, "paper"), "cpu")
+    return paper_plan(signal, model, plans.paper_staf_image, recipe=recipes.paper_kodak())
+
+
+def _factory(signal: Any, choice: Choice, base: Plan) -> Any:
+    from staf.nn import models
+
+    if signal.kind == "audio":
+        from staf.fitting.audio_plans import audio_field
+
+        return lambda generator: audio_field(choice.model, signal, generator, **choice.arguments)
+    architecture: Any = base.field(0).architecture
+    arguments = {**architecture["arguments"], **choice.arguments}
+    if arguments.get("law", "siren_start") != "siren_start":
+        # Constants of the start that the other laws have not.
+        arguments = {name: value for name, value in arguments.items() if name not in ("extra_amplitude", "spread")}
+    return lambda generator: models.build({"name": architecture["name"], "arguments": arguments}, generator=generator)
