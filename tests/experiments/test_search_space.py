@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+
+from staf.experiments.choices import Choice
+from staf.experiments.search_space import CONSTANTS, RATE, known_optimisers, latin, searched_optimisers, trials
+from staf.fitting import Recipe
+from staf.nn.models import MODELS, build
+
+
+def test_every_stratum_is_taken_once_and_axes_differ():
+    assert sorted(latin("rate", 7)) == [(k + 0.5) / 7 for k in range(7)]
+    assert latin("rate", 7) == latin("rate", 7)
+    assert latin("rate", 7) != latin("matrix", 7)
+    assert latin("rate", 7) != latin("rate", 7, seed=1)
+
+
+def test_all_networks_have_the_same_trials_of_the_recipe():
+    found = {model: trials(model, 8, optimisers=["muon", "adam"]) for model in CONSTANTS}
+    assert set(found) == set(MODELS)
+    for model, choices in found.items():
+        assert len(choices) == 8
+        assert choices[0] == Choice(model)
+        for mine, sirens in zip(choices[1:], found["siren"][1:], strict=True):
+            for name in ("rate", "matrix_rate", "optimiser"):
+                assert mine.recipe[name] == sirens.recipe[name]
+            assert RATE[0] <= mine.recipe["rate"] <= RATE[1]
+    assert {choice.recipe["optimiser"] for choice in found["siren"][1:]} == {"muon", "adam"}
+
+
+@pytest.mark.parametrize("model", list(CONSTANTS))
+def test_every_trial_can_be_built(model):
+    for choice in trials(model, 5)[1:]:
+        Recipe(steps=1, **choice.recipe)
+        field = build(
+            {"name": model, "arguments": {"in_features": 2, "out_features": 3, **choice.arguments}}, device="meta"
+        )
+        for name, published in CONSTANTS[model].items():
+            value = field.architecture["arguments"][name]
+            assert published - 1 <= value <= published + 2 if name == "bands" else 0.5 <= value / published <= 4
+
+
+def test_staf_searches_its_own_constants_within_the_same_trials():
+    tried = trials("staf", 8)[1:]
+    assert {choice.arguments["terms"] for choice in tried} == {3, 5, 8}
+    assert len({choice.recipe["phase_rate"] for choice in tried}) == 7
+    assert all(choice.recipe["phase_rate"] == choice.recipe["amplitude_rate"] for choice in tried)
+
+
+def test_the_recipe_alone_can_be_searched():
+    assert all(not choice.arguments for choice in trials("staf", 8, constants=False))
+
+
+def test_optimisers_are_the_recipes_own():
+    assert "adam" in known_optimisers()
+    assert searched_optimisers() == [name for name in known_optimisers() if name != "adam"]
+    with pytest.raises(ValueError, match="trials must be at least 1, got 0"):
+        trials("siren", 0)
+    with pytest.raises(ValueError, match="got 'sirren'"):
+        trials("sirren", 2)
