@@ -61,7 +61,7 @@ def run_experiment(
     which needs `workers=1`.
     """
     folder = Path(folder)
-    device = device or _default_device()
+    device = device or default_device()
     if workers is not None and workers < 1:
         raise ValueError(f"workers must be at least 1, got {workers}")
     jobs = list({job.key: job for job in (job_of(experiment, c) for c in configurations)}.values())
@@ -175,7 +175,8 @@ def _about(experiment: Experiment, job: Job) -> dict[str, Any]:
     }
 
 
-def _default_device() -> str:
+def default_device() -> str:
+    """A GPU if there is one."""
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
