@@ -98,8 +98,10 @@ def changes(base: Any, field: Any, *, points: int, steps: int) -> dict[str, dict
             "unit-gain weights": network(weights="unit_gain"),
             "theorem with unit-gain weights": network(law="theorem", weights="unit_gain"),
         },
-        "omega0": {f"first omega0 {_short(omega0 * f)}": network(omega0=_short(omega0 * f)) for f in (0.33, 0.67, 1.5)}
-        | {f"hidden omega0 {value:g}": network(hidden_omega0=value) for value in (20.0, 45.0)},
+        "omega0": {
+            **{f"first omega0 x {f:g}": network(omega0=_short(omega0 * f)) for f in (0.33, 0.67, 1.5)},
+            **{f"hidden omega0 {value:g}": network(hidden_omega0=value) for value in (20.0, 45.0)},
+        },
         "terms": {f"{count} term{'s' if count > 1 else ''}": network(terms=count) for count in (1, 2, 3, 5, 8, 20)},
         "rates": {
             "Adam's rate / 2": recipe(rate=rate / 2),
