@@ -1,18 +1,26 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from staf.experiments.choices import Choice
-from staf.experiments.search_space import CONSTANTS, RATE, known_optimisers, latin, searched_optimisers, trials
+from staf.experiments.search_space import CONSTANTS, RATE, SHARED, known_optimisers, latin, searched_optimisers, trials
 from staf.fitting import Recipe
 from staf.nn.models import MODELS, build
 
 
-def test_every_stratum_is_taken_once_and_axes_differ():
-    assert sorted(latin("rate", 7)) == [(k + 0.5) / 7 for k in range(7)]
-    assert latin("rate", 7) == latin("rate", 7)
-    assert latin("rate", 7) != latin("matrix", 7)
-    assert latin("rate", 7) != latin("rate", 7, seed=1)
+def test_every_stratum_is_taken_once_along_every_axis():
+    for places in latin(7).values():
+        assert sorted(places) == [(k + 0.5) / 7 for k in range(7)]
+    assert latin(7) == latin(7)
+    assert latin(7) != latin(7, seed=1)
+
+
+@pytest.mark.parametrize("count", [7, 11, 15])
+def test_shared_axes_do_not_go_together(count):
+    places = latin(count)
+    correlations = np.corrcoef([places[axis] for axis in SHARED])
+    assert np.abs(correlations - np.eye(len(SHARED))).max() < 0.35
 
 
 def test_all_networks_have_the_same_trials_of_the_recipe():

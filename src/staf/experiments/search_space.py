@@ -1,14 +1,16 @@
 """The trials of an equal search: the same points of one unit cube for every network, laid over its own constants.
 
 Trial 0 is the network's default plan. The others are a Latin hypercube: along each axis the trials take the middles of
-equal strata in a shuffled order that depends on the seed alone. Every network has the same trials along the rate of
-Adam, the rate of the matrix optimiser, the optimiser and the network's own scale; axes that a network has not are left
-out, so a network with more constants has more to find in the same number of trials.
+equal strata in a shuffled order that depends on the seed alone; of many shuffles, the one whose shared axes go least
+together. Every network has the same trials along the shared axes: the rate of Adam, the rate of the matrix optimiser,
+the optimiser and the network's own scale. Axes that a network has not are left out, so a network with more constants
+has more to find in the same number of trials.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -34,16 +36,34 @@ CONSTANT_FACTOR = (0.5, 4.0)
 ACTIVATION_RATE = (1.0, 10.0)
 EXTRA_AMPLITUDE = (0.03, 0.3)
 TERMS = (3, 5, 8)
+SHARED = ("rate", "matrix", "optimiser", "scale")
+AXES = (*SHARED, "second", "activation", "extra", "terms")
+SHUFFLES = 512
 
 
-def latin(axis: str, count: int, seed: int = 0) -> list[float]:
-    """`count` places in (0, 1), one in each of as many equal strata, in an order that axis and seed decide.
+def latin(count: int, seed: int = 0) -> dict[str, list[float]]:
+    """Axis -> `count` places in (0, 1), one in each of as many equal strata.
 
-    >>> sorted(latin("rate", 4))
+    >>> sorted(latin(4)["rate"])
     [0.125, 0.375, 0.625, 0.875]
     """
-    order = sorted(range(count), key=lambda stratum: hashlib.sha256(f"{seed} {axis} {stratum}".encode()).digest())
-    return [(stratum + 0.5) / count for stratum in order]
+
+    def shuffled(axis: str, shuffle: int) -> list[float]:
+        # A hash orders the strata alike in every version of Python.
+        order = sorted(range(count), key=lambda k: hashlib.sha256(f"{seed} {shuffle} {axis} {k}".encode()).digest())
+        return [(stratum + 0.5) / count for stratum in order]
+
+    def together(shuffle: int) -> float:
+        places = [shuffled(axis, shuffle) for axis in SHARED]
+        return max(abs(_covariance(a, b)) for a, b in itertools.combinations(places, 2))
+
+    best = min(range(SHUFFLES), key=together)
+    return {axis: shuffled(axis, best) for axis in AXES}
+
+
+def _covariance(a: Sequence[float], b: Sequence[float]) -> float:
+    # Places along every axis are the same numbers, whose mean is 1/2.
+    return math.fsum((x - 0.5) * (y - 0.5) for x, y in zip(a, b, strict=True))
 
 
 def trials(
@@ -59,11 +79,10 @@ def trials(
     if count < 1:
         raise ValueError(f"trials must be at least 1, got {count}")
     optimisers = optimisers or searched_optimisers()
-    axes = ("rate", "matrix", "optimiser", "scale", "second", "activation", "extra", "terms")
-    places = {axis: latin(axis, count - 1, seed) for axis in axes}
+    places = latin(count - 1, seed)
     found = [Choice(model)]
     for i in range(count - 1):
-        at = {axis: places[axis][i] for axis in axes}
+        at = {axis: places[axis][i] for axis in AXES}
         rate = _log(at["rate"], RATE)
         recipe: dict[str, Any] = {
             "optimiser": optimisers[int(at["optimiser"] * len(optimisers))],
