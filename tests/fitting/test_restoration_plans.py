@@ -57,3 +57,20 @@ def test_the_reasons_are_of_this_plan_and_not_of_the_one_it_came_from():
     assert "a pixel of the longest side" not in words
     assert "1 weaker" in " ".join(denoising(picture).reasons)
     assert "four weaker" not in " ".join(denoising(picture).reasons)
+
+
+def test_a_restoration_stops_before_it_follows_all_it_sees():
+    for make in (super_resolution, denoising):
+        assert make(task()).recipe.steps == 300
+        assert make(task(), Budget(steps=7)).recipe.steps == 7
+        assert make(task(), Budget(seconds=2.0)).recipe.steps is None
+
+
+def test_full_batches_of_a_noisy_image_are_learnt_at_half_the_rate():
+    usual = plan(task(), Budget(steps=5), device="cuda").recipe
+    chosen = denoising(task(), Budget(steps=5), device="cuda")
+    assert (chosen.recipe.rate, chosen.recipe.matrix_rate) == (usual.rate / 2, usual.matrix_rate / 2)
+    assert sum(reason.startswith("rates of ") for reason in chosen.reasons) == 1
+    small = denoising(task(256), Budget(steps=5), device="cpu").recipe
+    assert small.batch is not None
+    assert small.rate == plan(task(256), Budget(steps=5), device="cpu").recipe.rate
