@@ -54,3 +54,17 @@ def test_a_windows_network_grows_with_the_window():
         assert 0.4 < counts[-1] / part.samples < 0.9
     assert counts[1] > 2 * counts[0]
     assert audio_window(recording(1.0), steps=7).recipe.steps == 7
+
+
+def test_full_batches_of_audio_are_learnt_slower_by_staf_and_the_reasons_say_so():
+    audio = recording(2.0)
+    image_rate = plan(np_image(), Budget(steps=1), device="cuda").recipe.rate
+    chosen = plan(audio, Budget(steps=1), device="cuda")
+    assert chosen.recipe.rate == chosen.recipe.matrix_rate == image_rate / 2
+    assert any("falls to silence" in reason for reason in chosen.reasons)
+    sirens = [plan(signal, Budget(steps=1), device="cuda", model="siren").recipe.rate for signal in (audio, np_image())]
+    assert sirens[0] == sirens[1]
+
+
+def np_image() -> staf.Image:
+    return staf.Image(np.zeros((8, 8, 3), np.uint8))
