@@ -15,6 +15,8 @@ from torch import Tensor
 from .fitting import FileError, read_header
 from .fitting.file import read_tensors
 
+INDEX = "index.json"
+
 
 @dataclass(frozen=True)
 class FieldSet:
@@ -51,7 +53,7 @@ def load_many(folder: str | os.PathLike[str], names: Sequence[str] | None = None
     torch.Size([2, 198975])
     """
     folder = Path(folder)
-    listed = _index(folder)
+    listed = field_files(folder)
     chosen = list(listed) if names is None else list(names)
     unknown = [name for name in chosen if name not in listed]
     if unknown:
@@ -61,7 +63,7 @@ def load_many(folder: str | os.PathLike[str], names: Sequence[str] | None = None
     rows, metrics = [], []
     first: dict[str, Any] | None = None
     for name in chosen:
-        header = read_header(_path(folder, name))
+        header = read_header(listed[name])
         architecture = header.metadata.get("architecture")
         first = first or architecture
         if architecture is None or architecture != first:
@@ -75,20 +77,19 @@ def load_many(folder: str | os.PathLike[str], names: Sequence[str] | None = None
     return FieldSet(chosen, first, stacked, metrics)
 
 
-def _index(folder: Path) -> dict[str, Any]:
-    path = folder / "index.json"
+def field_files(folder: str | os.PathLike[str]) -> dict[str, Path]:
+    """The file of each field that `folder/index.json` lists, by name."""
+    folder = Path(folder)
+    path = folder / INDEX
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))["fields"]
     except FileNotFoundError:
-        raise FileError(f"{folder} has no index.json: it is not a folder that fit_many wrote") from None
+        raise FileError(f"{folder} has no {INDEX}: it is not a folder that fit_many wrote") from None
     except (ValueError, KeyError, TypeError):
         raise FileError(f"{path} is not an index of fitted fields") from None
     if not isinstance(fields, dict):
         raise FileError(f"{path} is not an index of fitted fields")
-    return fields
-
-
-def _path(folder: Path, name: str) -> Path:
-    if Path(name).name != name:
-        raise FileError(f"{folder / 'index.json'} lists {name!r}, which is no file name")
-    return folder / "fields" / f"{name}.safetensors"
+    for name in fields:
+        if Path(name).name != name:
+            raise FileError(f"{path} lists {name!r}, which is no file name")
+    return {name: folder / "fields" / f"{name}.safetensors" for name in fields}

@@ -39,7 +39,7 @@ def test_an_unknown_verb_suggests_the_nearest(staf):
         (["fit", "a.png", "--steps", "many"], "--steps takes a whole number, got 'many'"),
         (["fit", "a.png", "--seconds", "soon"], "--seconds takes a number, got 'soon'"),
         (["fit", "a.png", "b.png"], "unexpected argument 'b.png'"),
-        (["render", "a.safetensors", "--scale"], "--scale"),
+        (["render", "a", "--scale"], "--scale"),
     ],
 )
 def test_mistakes_in_the_options_are_one_line(staf, words, message):

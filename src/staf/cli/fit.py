@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 CHECKPOINT = "checkpoint.safetensors"
 MEASURES = {
-    "ssim": "SSIM",
-    "lpips": "LPIPS",
-    "iou": "IoU",
-    "chamfer": "Chamfer",
-    "normal_consistency": "normal consistency",
-    "log_spectral_distance": "log-spectral distance in dB",
+    "ssim": "SSIM {:.4g}",
+    "lpips": "LPIPS {:.4g}",
+    "iou": "IoU {:.4f}",
+    "chamfer": "Chamfer {:.3g}",
+    "normal_consistency": "normal consistency {:.4f}",
+    "log_spectral_distance": "log-spectral distance {:.2f} dB",
 }
 # From here on, measuring and writing take longer on a CPU than one waits without being told.
 MANY_PIXELS = 2**21
@@ -212,7 +212,8 @@ def _tell(options: FitSignal, terminal: Terminal, fit: Fit, folder: Path, files:
     words = {"psnr": f"{metrics['psnr']:.2f} dB PSNR"}
     if "psnr_of_file" in metrics:
         words["psnr"] += f" ({metrics['psnr_of_file']:.2f} dB of the saved file)"
-    words |= {n: f"{MEASURES.get(n, n)} {v:.4g}" for n, v in metrics.items() if not n.startswith("psnr")}
+    others = {name: value for name, value in metrics.items() if not name.startswith("psnr")}
+    words |= {name: MEASURES.get(name, name + " {:.4g}").format(value) for name, value in others.items()}
     # For a shape, the share of the volume says more than an error over mostly empty space.
     terminal.say(", ".join(words[name] for name in sorted(words, key=lambda name: name != "iou")))
     terminal.say(

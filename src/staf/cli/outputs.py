@@ -26,9 +26,14 @@ def prepare_file(path: Path, *, overwrite: bool) -> None:
     """Refuse a file that exists unless it may be replaced; make its folder."""
     if path.is_dir():
         raise UserError(f"{path} is a folder: name a file in it with --out")
-    if path.exists() and not overwrite:
-        raise UserError(f"{path} exists: pass --overwrite to replace it, or another file with --out")
+    refuse_existing(path, overwrite=overwrite)
     _probe(path.parent, path)
+
+
+def refuse_existing(path: Path, *, overwrite: bool) -> None:
+    """The one rule of every verb: what exists is replaced only when that was asked for."""
+    if path.exists() and not overwrite:
+        raise UserError(f"{path} exists: pass --overwrite to replace it, or another place with --out")
 
 
 def _probe(folder: Path, wanted: Path) -> None:

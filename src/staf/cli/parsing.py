@@ -17,7 +17,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _BOX = re.compile(r"[\u2500-\u257f]")
 _WRONG_TYPE = re.compile(r"Error parsing (\S+): no type matching (.+?) could be instantiated from \[(.*?)\]")
 
-_MISSING = re.compile(r"Missing from .*?: (\S+)")
+_MISSING = re.compile(r"Missing from .*?: (?:-\w \S+, )?(\S+)")
 _WORDS = {"INT": "a whole number", "FLOAT": "a number", "STR": "text", "PATH": "a path"}
 
 
@@ -25,6 +25,9 @@ def parse(options: type[Any], words: Sequence[str], prog: str) -> Any:
     """The options that `words` spell; help is printed as tyro does, a mistake becomes a `UserError`."""
     import tyro
 
+    if {"-h", "--help"} & set(words):
+        # Beside a file, tyro would leave the file out of the help.
+        words = ["--help"]
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):

@@ -1,14 +1,15 @@
-"""`staf render FILE`: draw a fitted field: a picture at any scale, size or crop, audio at any rate, a mesh."""
+"""`staf render FILE`: draw a fitted field: a picture at any scale, size or crop, a part of a recording, a mesh."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
+from staf.cli.drawing import check_resolution, check_suffix, in_words, size, write_picture, write_signal
 from staf.cli.errors import UserError, edge
 from staf.cli.kinds import kind_of_field
 from staf.cli.options import Count, Device, Flag, Number, OutFile, device_name
@@ -33,6 +34,8 @@ class Render:
     """cpu, cuda or cuda:N; by default a GPU if there is one."""
     json: Flag = False
     """Print one JSON document on stdout, and nothing else there."""
+    progress: Annotated[bool, arg(help_behavior_hint="")] = True
+    """Show progress on stderr where it takes long, which is the default, or not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,12 +67,25 @@ class RenderAudio(Render):
 
 @dataclass(frozen=True, kw_only=True)
 class RenderShape(Render):
-    """Make a mesh of a fitted shape, at any resolution, in the frame and scale of the original."""
+    """Make a mesh of a fitted shape, at any resolution, in the frame and scale of the original, or a picture of it.
+
+    An --out that ends in .png, .tif, .tiff or .webp is a shaded picture, drawn without a screen.
+    """
 
     resolution: Count = None
     """Voxels along the longest side; by default those of the fit."""
+    pixels: Count = None
+    """Side of a picture (512 if not given)."""
+    azimuth: Number = None
+    """Degrees around the upward axis from which a picture is seen (30 if not given)."""
+    elevation: Number = None
+    """Degrees above from which a picture is seen (15 if not given)."""
+    up: Annotated[Literal["x", "y", "z"] | None, arg(help_behavior_hint="")] = None
+    """The axis that is upward in a picture (y if not given)."""
 
 
+# Formats of a shape's picture, which is transparent around the shape.
+PICTURES = (".png", ".tif", ".tiff", ".webp")
 OPTIONS: dict[str, type[Render]] = {"image": RenderImage, "audio": RenderAudio, "shape": RenderShape}
 
 
@@ -80,65 +96,65 @@ def options_for(words: Sequence[str]) -> type[Any]:
 
 def run(options: Render, terminal: Terminal) -> int:
     """Load, draw, write."""
-    if isinstance(options, RenderImage):
-        # Before torch is loaded: these need nothing but the text.
-        parse_size(options.size)
-        parse_crop(options.crop)
+    how = _how(options)
     from staf.api import load
 
     device = device_name(options.device)
     field = load(options.file).to(device)
-    match options:
-        case RenderAudio():
-            out, about = _audio(options, field, device)
-        case RenderShape():
-            out, about = _shape(options, field)
-        case _:
-            assert isinstance(options, RenderImage)
-            out, about = _image(options, field, device)
-    terminal.say(f"{out}: " + ", ".join(f"{value:,} {name}" for name, value in about.items()))
+    out = options.out or options.file.with_name(options.file.stem + _ending(options, field, how))
+    check_suffix(field.signal.kind, out, also=PICTURES if isinstance(options, RenderShape) else ())
+    prepare_file(out, overwrite=options.overwrite)
+    if isinstance(options, RenderShape) and out.suffix.lower() in PICTURES:
+        about = write_picture(field, out, how, _camera(options), device=device, title="render", show=options.progress)
+    else:
+        about = write_signal(field, out, how, device=device, title="render", show=options.progress)
+    terminal.say(f"{out}: {in_words(about)}")
     terminal.finish({"verb": "render", "file": str(options.file), "out": str(out), **about})
     return 0
 
 
-def _image(options: RenderImage, field: FittedField, device: str) -> tuple[Path, dict[str, int]]:
-    from staf.signals import view
-
-    convention: Any = field.convention
-    how: Any = {
-        "crop": parse_crop(options.crop),
-        "size": parse_size(options.size),
-        "scale": options.scale,
-        "convention": convention,
-    }
-    with edge():
-        height, width = view(field.signal.shape, **how).shape
-    out = _out(options, f"-{width}x{height}.png")
-    field.signal.render_file(field.predict, out, device=device, **how)
-    return out, {"width": width, "height": height}
+def _camera(options: RenderShape) -> dict[str, Any]:
+    """What was said of a shape's picture."""
+    names = {"size": options.pixels, "azimuth": options.azimuth, "elevation": options.elevation, "up": options.up}
+    return {name: value for name, value in names.items() if value is not None}
 
 
-def _audio(options: RenderAudio, field: FittedField, device: str) -> tuple[Path, dict[str, int]]:
-    rate = options.rate if options.rate is not None else field.signal.rate
-    out = _out(options, f"-{rate}Hz.wav")
-    sound = field.render(rate=options.rate, start=options.start or 0.0, stop=options.stop, device=device)
-    sound.save(out)
-    return out, {"samples": len(sound.array), "rate": sound.rate}
+def _how(options: Render) -> dict[str, Any]:
+    """The arguments of the signal's `render`; checked before torch is loaded."""
+    match options:
+        case RenderAudio():
+            return {"rate": options.rate, "start": options.start or 0.0, "stop": options.stop}
+        case RenderShape():
+            check_resolution(options.resolution)
+            _check_camera(options)
+            return {"resolution": options.resolution}
+        case _:
+            assert isinstance(options, RenderImage)
+            return {"crop": parse_crop(options.crop), "size": parse_size(options.size), "scale": options.scale}
 
 
-def _shape(options: RenderShape, field: FittedField) -> tuple[Path, dict[str, int]]:
-    if options.resolution is not None and options.resolution < 2:
-        raise UserError(f"--resolution must be at least 2, got {options.resolution}")
-    out = _out(options, f"-{options.resolution or field.signal.resolution}.ply")
-    shape = field.render(resolution=options.resolution)
-    shape.save(out)
-    return out, {"vertices": len(shape.mesh.vertices), "faces": len(shape.mesh.faces)}
+def _check_camera(options: RenderShape) -> None:
+    if options.pixels is not None and options.pixels < 8:
+        raise UserError(f"--pixels must be at least 8, got {options.pixels}")
+    drawn = options.out is not None and options.out.suffix.lower() in PICTURES
+    if _camera(options) and not drawn:
+        raise UserError(
+            f"--pixels, --azimuth, --elevation and --up are of a picture: name one with --out, ending in "
+            f"{', '.join(PICTURES)}"
+        )
 
 
-def _out(options: Render, suffix: str) -> Path:
-    out = options.out or options.file.with_name(options.file.stem + suffix)
-    prepare_file(out, overwrite=options.overwrite)
-    return out
+def _ending(options: Render, field: FittedField, how: dict[str, Any]) -> str:
+    """How the file is called where the user does not say."""
+    match options:
+        case RenderAudio():
+            return f"-{options.rate or field.signal.rate}Hz.wav"
+        case RenderShape():
+            return f"-{options.resolution or field.signal.resolution}.ply"
+        case _:
+            with edge():
+                height, width = size(field, how)
+            return f"-{width}x{height}.png"
 
 
 def parse_size(text: str | None) -> tuple[int, int] | None:

@@ -38,6 +38,7 @@ VERBS: dict[str, Verb] = {
     "render": Verb(
         "staf.cli.render", "draw a fitted field at any scale, size or crop; audio at any rate, a mesh at any resolution"
     ),
+    "export": Verb("staf.cli.export", "a fitted field, or a folder of them, as files that other programs open"),
     "compare": Verb("staf.cli.compare", "fit several networks with the same budget; a table and a figure"),
     "upscale": Verb("staf.cli.upscale", "an image at several times its resolution"),
     "denoise": Verb("staf.cli.denoise", "an image with less noise, stopped without a clean one"),

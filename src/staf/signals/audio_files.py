@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,20 +57,40 @@ def write_audio(audio: Audio, path: str | os.PathLike[str]) -> Path:
     import soundfile
 
     format, subtype = stored_as(audio, path)
-    with atomic_path(path) as temporary:
-        try:
-            with soundfile.SoundFile(
-                str(temporary), "x", audio.rate, audio.out_features, subtype=subtype, format=format
-            ) as file:
-                for start in range(0, audio.samples, BLOCK):
-                    block = audio.array[start : start + BLOCK]
-                    file.write(_as_integers(block, BITS[subtype]) if subtype in BITS else block)
-        except soundfile.LibsndfileError as error:
-            raise SignalError(
-                f"{format} cannot hold {audio.out_features} channels at {audio.rate} Hz as {subtype} "
-                f"({error.error_string.rstrip('. ')})"
-            ) from error
+    with (
+        atomic_path(path) as temporary,
+        _explained(format, audio.out_features, audio.rate),
+        soundfile.SoundFile(
+            str(temporary), "x", audio.rate, audio.out_features, subtype=subtype, format=format
+        ) as file,
+    ):
+        for start in range(0, audio.samples, BLOCK):
+            block = audio.array[start : start + BLOCK]
+            file.write(_as_integers(block, BITS[subtype]) if subtype in BITS else block)
     return Path(path)
+
+
+def check_format(path: str | os.PathLike[str], channels: int, rate: int) -> None:
+    """Refuses what the format of `path` cannot hold, before anything is computed.
+
+    >>> check_format("a.wav", 2, 12345)
+    """
+    import soundfile
+
+    format = format_of(path)
+    with _explained(format, channels, rate):
+        soundfile.SoundFile(io.BytesIO(), "w", rate, channels, format=format).close()
+
+
+@contextmanager
+def _explained(format: str, channels: int, rate: int) -> Iterator[None]:
+    import soundfile
+
+    try:
+        yield
+    except soundfile.LibsndfileError as error:
+        reason = error.error_string.removeprefix("Error : ").rstrip(". ")
+        raise SignalError(f"{format} cannot hold {channels} channels at {rate} Hz ({reason})") from error
 
 
 def stored_as(audio: Audio, path: str | os.PathLike[str]) -> tuple[str, str]:
@@ -81,12 +104,7 @@ def stored_as(audio: Audio, path: str | os.PathLike[str]) -> tuple[str, str]:
     """
     import soundfile
 
-    suffix = Path(path).suffix.lower()
-    if suffix not in FORMATS:
-        raise SignalError(f"audio is saved as {', '.join(FORMATS)}; got {str(path)!r}")
-    format = FORMATS[suffix]
-    if format not in soundfile.available_formats():
-        raise SignalError(f"this build of libsndfile cannot write {format}: save {str(path)!r} as .wav or .flac")
+    format = format_of(path)
     loudest = float(np.abs(audio.array).max())
     if loudest > 1 and format != "WAV":
         raise SignalError(
@@ -102,6 +120,23 @@ def stored_as(audio: Audio, path: str | os.PathLike[str]) -> tuple[str, str]:
     if not soundfile.check_format(format, audio.subtype):
         return format, "PCM_24"
     return format, audio.subtype
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """The format that a suffix names, where this build of libsndfile has it.
+
+    >>> format_of("a song.FLAC")
+    'FLAC'
+    """
+    import soundfile
+
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise SignalError(f"audio is saved as {', '.join(FORMATS)}; got {str(path)!r}")
+    format = FORMATS[suffix]
+    if format not in soundfile.available_formats():
+        raise SignalError(f"this build of libsndfile cannot write {format}: save {str(path)!r} as .wav or .flac")
+    return format
 
 
 def _as_integers(samples: np.ndarray, bits: int) -> np.ndarray:
