@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import staf
-from staf.fitting import Interrupted
+from staf.fitting import Interrupted, plan
 from staf.fitting import many as fitting_many
 
 
@@ -37,6 +37,15 @@ def test_each_equals_its_own_fit(small):
         alone = staf.fit(image, plan=fit.plan, seed=2, progress=False)
         assert fit.metrics["psnr"] == pytest.approx(alone.metrics["psnr"], abs=0.3)
         assert fit.reconstruction.array.shape == image.shape
+
+
+def test_pictures_of_one_size_start_by_their_own_spectra():
+    smooth = np.linspace(0, 255, 16 * 16, dtype=np.uint8).reshape(16, 16)
+    noise = np.random.default_rng(0).integers(0, 255, (16, 16), dtype=np.uint8)
+    fits = staf.fit_many([smooth, noise], steps=1, progress=False)
+    omega0 = [fit.module.architecture["arguments"]["omega0"] for fit in fits]
+    assert omega0 == [plan(staf.open(image)).field(0).architecture["arguments"]["omega0"] for image in (smooth, noise)]
+    assert omega0[1] > omega0[0]
 
 
 def test_mixed_sizes_and_channels(small):

@@ -115,7 +115,9 @@ def fit_many(
                 count = min(at_once or _capacity(alike, chosen), len(alike))
                 group = _same_size(alike[:count], chosen_recipe)
                 try:
-                    fits = _fit_group(group, use, chosen_recipe, seed, chosen, bar, finished, total)
+                    # Signals of one size may differ in detail, and so in how their networks start.
+                    plans = [plan or make_plan(item[1], Budget(steps=steps), device="cuda") for item in group]
+                    fits = _fit_group(group, plans, chosen_recipe, seed, chosen, bar, finished, total)
                 except Interrupted as stop:
                     raise _interrupted(stop, finished, total, folder) from None
                 if fits is None:
@@ -137,7 +139,7 @@ def fit_many(
 
 def _fit_group(
     group: list[tuple[str, Any]],
-    plan: Plan,
+    plans: list[Plan],
     recipe: Recipe,
     seed: int,
     device: torch.device,
@@ -153,7 +155,7 @@ def _fit_group(
 
     try:
         tasks = [Reconstruction(signal, recipe.convention).to(device) for _, signal in group]
-        fields = [plan.field(seed).to(device) for _ in group]
+        fields = [plan.field(seed).to(device) for plan in plans]
         results = run_many(tasks, fields, recipe, seed=seed, on_step=on_step)
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error) or len(group) == 1:
@@ -162,7 +164,8 @@ def _fit_group(
             torch.cuda.empty_cache()
         return None
     return [
-        Fit(result, task.to("cpu"), plan, str(device)).to("cpu") for result, task in zip(results, tasks, strict=True)
+        Fit(result, task.to("cpu"), plan, str(device)).to("cpu")
+        for result, task, plan in zip(results, tasks, plans, strict=True)
     ]
 
 

@@ -6,9 +6,11 @@ import torch
 
 import staf
 from staf.fitting import Budget, plan
-from staf.fitting.audio_plans import FIRST_HZ, audio_window
+from staf.fitting.audio_plans import audio_window
+from staf.fitting.spectrum import first_hertz
 from staf.nn.models import MODELS
 from staf.signals import Audio
+from staf.tasks import Reconstruction
 
 
 def recording(seconds: float, channels: int = 1, rate: int = 800) -> Audio:
@@ -25,17 +27,36 @@ def test_every_network_can_be_planned_for_audio(model, channels):
         assert field(torch.zeros(3, 1)).shape == (3, channels)
 
 
-@pytest.mark.parametrize("model", ["siren", "staf"])
-@pytest.mark.parametrize("seconds", [1.0, 10.0])
-def test_the_first_layer_starts_at_the_same_pitch_whatever_the_length(seconds, model):
-    """The fastest sine of the first layer, counted by its zeros over the recording, is FIRST_HZ."""
-    field = plan(recording(seconds), model=model).field(0)
+def fastest_hertz(field: torch.nn.Module, seconds: float) -> float:
+    """The fastest sine of the first layer, counted by its zeros over the recording."""
     omega0 = field.architecture["arguments"]["omega0"]
     fastest = field.layers[0].weight.abs().max().item() * omega0
     time = torch.linspace(0, seconds, 200_000, dtype=torch.float64)
     wave = torch.sin(fastest * (2 * time / seconds - 1))
-    crossings = (wave[1:].sign() != wave[:-1].sign()).sum().item()
-    assert FIRST_HZ * 0.95 < crossings / 2 / seconds <= FIRST_HZ
+    return (wave[1:].sign() != wave[:-1].sign()).sum().item() / 2 / seconds
+
+
+@pytest.mark.parametrize("model", ["siren", "staf"])
+@pytest.mark.parametrize("seconds", [1.0, 4.0])
+def test_the_first_layer_starts_at_the_pitch_of_the_spectrum_whatever_the_length(seconds, model):
+    audio = recording(seconds)
+    hertz, _ = first_hertz(audio, seconds)
+    assert hertz == pytest.approx(200 * 200 / 350, rel=0.1)
+    chosen = plan(audio, model=model)
+    assert 0.95 * hertz < fastest_hertz(chosen.field(0), seconds) <= hertz * 1.001
+    assert f"first weights enlarged to sines of up to {hertz:,.0f} Hz" in " ".join(chosen.reasons)
+    # A task of the recording is planned as the recording is.
+    assert plan(Reconstruction(audio), model=model).field(0).layers[0].weight.equal(chosen.field(0).layers[0].weight)
+
+
+def test_windows_share_the_pitch_of_the_whole_recording():
+    tone = np.sin(np.arange(4000) * 0.5)
+    audio = Audio(np.concatenate([np.zeros(4000), tone]), 8000)
+    silent, sounding = audio.window(0, 4000), audio.window(4000, 8000)
+    hertz, _ = first_hertz(audio, 0.5)
+    assert hertz > 5 * first_hertz(silent, 0.5)[0]
+    for part in (silent, sounding):
+        assert fastest_hertz(audio_window(part, whole=audio).field(0), 0.5) == pytest.approx(hertz, rel=0.1)
 
 
 def test_a_saved_field_of_audio_opens_with_its_own_first_layer(tmp_path):

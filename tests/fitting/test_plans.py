@@ -4,6 +4,7 @@ import math
 import re
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
@@ -11,6 +12,8 @@ import staf
 from staf.fitting import plans
 from staf.fitting.optimiser import Optimiser
 from staf.fitting.plans import Budget, plan, points_of
+from staf.signals import Image
+from staf.tasks import Reconstruction
 
 PHOTO = SimpleNamespace(in_features=2, out_features=3, shape=(256, 256))
 
@@ -29,19 +32,35 @@ def test_the_default_is_the_measured_recipe():
     assert (recipe.amplitude_rate, recipe.frequency_rate, recipe.phase_rate) == (3.0, 3.0, 3.0)
     field = plan(PHOTO).field(seed=0)
     first = field.activations[0]
-    torch.testing.assert_close(first.frequency.detach(), 89.6 * torch.tensor([1.0, 0.2, 7 / 15, 11 / 15, 1.0]))
+    omega0 = field.architecture["arguments"]["omega0"]
+    torch.testing.assert_close(first.frequency.detach(), omega0 * torch.tensor([1.0, 0.2, 7 / 15, 11 / 15, 1.0]))
     assert first.amplitude[0] == 1
     assert first.phase[0] == 0
     assert sum(p.numel() for p in field.parameters()) == 198_975
 
 
-@pytest.mark.parametrize(("shape", "omega0"), [((256, 256), 89.6), ((64, 20), 22.4), ((1, 1), 10), ((512, 9), 90)])
-def test_omega0_follows_the_size_of_the_picture(shape, omega0):
-    chosen = plan(SimpleNamespace(in_features=2, out_features=3, shape=shape))
-    assert chosen.field(0).architecture["arguments"]["omega0"] == pytest.approx(omega0)
-    assert any("omega0" in reason for reason in chosen.reasons)
-    task = SimpleNamespace(in_features=2, out_features=3, points=9, signal=SimpleNamespace(shape=shape))
-    assert plan(task).field(0).architecture["arguments"]["omega0"] == pytest.approx(omega0)
+def omega0_of(chosen) -> float:
+    return chosen.field(0).architecture["arguments"]["omega0"]
+
+
+@pytest.mark.parametrize("model", ["staf", "siren", "finer"])
+def test_pictures_of_one_size_and_other_detail_get_other_omega0(model):
+    rng = np.random.default_rng(0)
+    fine = rng.uniform(0, 1, (64, 64, 3)).astype(np.float32)
+    coarse = np.kron(rng.uniform(0, 1, (4, 4, 3)), np.ones((16, 16, 1))).astype(np.float32)
+    sharp, soft = (plan(Image(pixels), model=model) for pixels in (fine, coarse))
+    assert omega0_of(sharp) > 1.3 * omega0_of(soft)
+    assert any("from the spectrum: its detail is as fine as noise" in reason for reason in sharp.reasons)
+    # A task is planned as its signal is.
+    assert omega0_of(plan(Reconstruction(Image(fine)), model=model)) == omega0_of(sharp)
+
+
+def test_a_denoised_picture_is_planned_by_what_is_seen_of_it():
+    rng = np.random.default_rng(0)
+    clean = Image(np.full((32, 32, 3), 0.5, np.float32))
+    seen = Image(rng.uniform(0, 1, (32, 32, 3)).astype(np.float32))
+    task = SimpleNamespace(in_features=2, out_features=3, points=1024, signal=clean, observed=seen)
+    assert omega0_of(plan(task)) == omega0_of(plan(seen)) != omega0_of(plan(clean))
 
 
 def test_budgets_are_kept_and_explained():
@@ -50,7 +69,12 @@ def test_budgets_are_kept_and_explained():
     words = " ".join(chosen.reasons)
     assert "5 seconds" in words
     assert "30 dB" in words
-    assert "no budget was given" in " ".join(plan(PHOTO).reasons)
+    assert "no budget was given: 600 steps, the default on this device" in plan(PHOTO).reasons
+    assert "no budget was given: 1,000 steps, the default on this device" in plan(PHOTO, device="cuda").reasons
+    assert "1 step, as asked" in plan(PHOTO, Budget(steps=1)).reasons
+    both = " ".join(plan(PHOTO, Budget(steps=2000, seconds=3)).reasons)
+    assert "2,000 steps, as asked" in both
+    assert "over 3 seconds of training" in both
 
 
 def test_the_same_seed_builds_the_same_field():

@@ -42,7 +42,7 @@ def test_the_default_plans_are_smoother_than_a_reconstruction():
             return float((field(x + 0.01) - field(x)).square().mean() / field(x).var())
 
     usual = roughness(plan(task()))
-    assert roughness(super_resolution(task())) < usual / 2
+    assert roughness(super_resolution(task())) < 0.7 * usual
     assert roughness(denoising(task())) < usual / 2
 
 

@@ -12,55 +12,61 @@ from ..nn import models
 from ..nn.encodings import nyquist_bands
 from . import recipes
 from .plans import Plan
+from .spectrum import first_hertz
 
-# Pitch of the fastest sine that the first layer starts with. The paper's omega0 of 3000 for seven seconds is 136 Hz.
-# One second of the paper's recording, width 64, 300 steps of 8,192 samples: 136 Hz 37 dB, 400 Hz 46 dB, 1 kHz 46 dB.
-FIRST_HZ = 400.0
 # Weights for each sample that a window's network gets: the paper's 198,000 for 308,207.
 WEIGHTS_PER_SAMPLE = 0.64
 SINES = ("staf", "siren", "finer", "wire", "incode")
 
 
-def audio_field(model: str, signal: Any, generator: torch.Generator, **arguments: Any) -> nn.Module:
-    """A network for audio whose first layer starts with sines of up to FIRST_HZ, whatever the recording's length.
+def audio_field(
+    model: str, signal: Any, generator: torch.Generator, *, hertz: float | None = None, **arguments: Any
+) -> nn.Module:
+    """A network for audio whose first layer starts with sines of up to `hertz`, by default those of the spectrum.
 
     The coordinate spans the whole recording, so that the first frequencies must grow with it. A large omega0 would do
     it and multiply the steps of the first layer too, which then never settle (400 Hz over one second by omega0 1257
-    and a rate of 3e-3 ends in silence); so the first weights are enlarged, and omega0 stays what it is for images.
+    and a rate of 3e-3 ends in silence); so the first weights are enlarged, and omega0 stays what the network has.
 
     >>> from types import SimpleNamespace
     >>> second = SimpleNamespace(out_features=1, seconds=1.0, samples=8000, rate=8000)
-    >>> field = audio_field("siren", second, torch.Generator().manual_seed(0), width=512)
+    >>> field = audio_field("siren", second, torch.Generator().manual_seed(0), hertz=400.0, width=512)
     >>> 399 < 30 * float(field.layers[0].weight.abs().max()) / (torch.pi * second.seconds) < 400
     True
     """
+    if hertz is None:
+        hertz, _ = first_hertz(signal, signal.seconds)
     if model == "incode":
         arguments = {"harmoniser": "audio", "sample_rate": signal.rate, **arguments}
     elif model == "pemlp":
         arguments = {"bands": nyquist_bands(signal.samples), **arguments}
     elif model == "ffn":
         # The scale is in cycles per unit of the coordinate, which spans half of the recording.
-        arguments = {"scale": FIRST_HZ * signal.seconds / 2, **arguments}
+        arguments = {"scale": hertz * signal.seconds / 2, **arguments}
     field: Any = models.MODELS[model](1, signal.out_features, generator=generator, **arguments)
     if model in SINES:
         omega0 = field.architecture["arguments"]["omega0"]
         first = next(p for p in field.parameters() if p.dim() == 2 and p.shape[1] == 1)
         with torch.no_grad():
-            first.mul_(math.pi * FIRST_HZ * signal.seconds / omega0)
+            first.mul_(math.pi * hertz * signal.seconds / omega0)
     return field
 
 
-def audio_reason(signal: Any, model: str) -> str:
-    """Why the network is as it is, in words."""
+def audio_reason(signal: Any, model: str, hertz: float, why: str) -> str:
+    """What the network starts with, in words; `hertz` and `why` come from `spectrum.first_hertz`."""
     if model in SINES:
-        return f"first weights enlarged to sines of up to {FIRST_HZ:g} Hz over {signal.seconds:.3g} s"
+        return f"first weights enlarged to sines of up to {hertz:,.0f} Hz over {signal.seconds:.3g} s: {why}"
     if model == "pemlp":
         return f"{nyquist_bands(signal.samples)} bands for {signal.samples:,} samples"
-    return f"features of about {FIRST_HZ:g} Hz over {signal.seconds:.3g} s" if model == "ffn" else "its own constants"
+    if model == "ffn":
+        return f"features of about {hertz:,.0f} Hz over {signal.seconds:.3g} s: {why}"
+    return "its own constants"
 
 
-def audio_window(signal: Any, *, steps: int = 1000) -> Plan:
+def audio_window(signal: Any, *, whole: Any = None, steps: int = 1000) -> Plan:
     """STAF for one window of a long recording, as large as the window is long; full batches.
+
+    `whole` is the recording, whose spectrum all its windows share; by default the window's own is used.
 
     >>> from types import SimpleNamespace
     >>> second = SimpleNamespace(out_features=1, seconds=1.0, samples=44100, rate=44100)
@@ -69,12 +75,13 @@ def audio_window(signal: Any, *, steps: int = 1000) -> Plan:
     """
     wanted = WEIGHTS_PER_SAMPLE * signal.samples * signal.out_features
     width = max(16, 8 * round(math.sqrt(wanted / 3) / 8))
+    hertz, why = first_hertz(whole or signal, signal.seconds)
 
     def factory(generator: torch.Generator) -> nn.Module:
-        return audio_field("staf", signal, generator, width=width)
+        return audio_field("staf", signal, generator, hertz=hertz, width=width)
 
     reasons = [
         f"windows of {signal.seconds:.3g} s, each with coordinates of its own, 4 activated layers of {width}",
-        audio_reason(signal, "staf"),
+        audio_reason(signal, "staf", hertz, why),
     ]
     return Plan(factory, recipes.default(steps=steps), reasons, "audio_window")

@@ -14,6 +14,7 @@ from ..nn._arguments import did_you_mean
 from . import recipes
 from .recipe import Recipe
 from .shape_plans import GPU_BATCH, shape_field, shape_of
+from .spectrum import CYCLES, MINI_BATCH_CYCLES, first_hertz, image_omega0
 
 
 class SignalLike(Protocol):
@@ -44,16 +45,14 @@ RATES = {
     "mfn": 1e-2,
     "incode": 1e-3,
 }
-# STAF's first omega0 for images: this for each pixel of the longest side, between the two ends. Too high a start for
-# the grid fits the pixels and is noise between them: at 64x64, 90 renders noise and 20 a smooth picture, equal in dB.
-OMEGA0_PER_PIXEL = 0.35
-OMEGA0_ENDS = (10.0, 90.0)
+# omega0 of the first layer, for pictures, as a multiple of what `spectrum.image_omega0` finds.
+OMEGA0_FACTORS = {"staf": 1.0, "siren": 1.0, "finer": 0.25}
 # Mini-batches are noisy. With 400 steps of 8,192 pixels on eight 256x256 photos, STAF at 1.5e-3 ends at 44.6 dB in the
 # mean and 41.5 on the worst photo; at 3e-3 two of the eight end below 20 dB.
 MINI_BATCH_FACTOR = 0.5
-# Full batches of audio. One second of the paper's recording, 1,000 steps on a GPU: at 3e-3 STAF falls to silence, 18 dB,
-# with first sines of 200 to 1,600 Hz alike; at 2.1e-3 it ends at 75.3 dB, at 1.5e-3 74.3, at 1e-3 68.5, at 6e-4 66.0.
-# SIREN's own 1e-3 gives 70.4.
+# Full batches of audio. One second of the paper's recording, 1,000 steps on a GPU: at 3e-3 STAF falls to silence,
+# 18 dB, with first sines of 200 to 1,600 Hz alike; at 2.1e-3 it ends at 75.3 dB, at 1.5e-3 74.3, at 1e-3 68.5, at 6e-4
+# 66.0. SIREN's own 1e-3 gives 70.4.
 AUDIO_FACTORS = {"staf": 0.5}
 
 FieldFactory = Callable[[torch.Generator], nn.Module]
@@ -110,69 +109,82 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
     recipe = recipes.default(steps=steps or 1, batch=batch).replace(
         steps=steps, seconds=budget.seconds, target_db=budget.target_db
     )
-    is_audio = getattr(signal, "kind", None) == "audio"
-    full_batch_factor = AUDIO_FACTORS.get(model, 1.0) if is_audio else 1.0
+    recording = _recording(signal)
+    full_batch_factor = AUDIO_FACTORS.get(model, 1.0) if recording is not None else 1.0
     rate = RATES[model] * (full_batch_factor if batch is None else MINI_BATCH_FACTOR)
     recipe = recipe.replace(rate=rate, matrix_rate=rate)
-    layers, optimisers = "4 activated layers of 256", "Muon on the hidden matrices, Adam on the rest"
-    if model == "wire":
-        layers, optimisers = "4 activated layers of 181 complex neurons", "Adam alone, because the weights are complex"
-    else:
-        optimisers += ": worth more than any choice of activation (docs/recipes.md)"
-    reasons = [
-        f"model {model}: {signal.in_features} coordinates to {signal.out_features} values, {layers}",
-        optimisers,
-        f"rates of {rate:g}, this model's own" + _why_other(batch is not None, full_batch_factor),
-    ]
+    layers = "4 activated layers of 181 complex neurons" if model == "wire" else "4 activated layers of 256"
+    reasons = [f"model {model}: {signal.in_features} coordinates to {signal.out_features} values, {layers}"]
+
+    arguments: dict[str, float] = {}
+    found = image_omega0(signal) if model in OMEGA0_FACTORS else None
+    if found is not None:
+        omega0, why = round(found[0] * OMEGA0_FACTORS[model], 1), found[1]
+        arguments["omega0"] = omega0
+        reasons.append(f"omega0 {omega0:g} in the first layer, from the spectrum: {why}")
+    hertz = 0.0
+    if recording is not None:
+        from .audio_plans import audio_reason
+
+        cycles = CYCLES if batch is None else MINI_BATCH_CYCLES
+        hertz, why = first_hertz(recording, recording.seconds, cycles)
+        reasons.append(audio_reason(recording, model, hertz, why))
+    if model == "staf":
+        reasons.append("the activation starts at SIREN's sine, with four weaker terms spread evenly below omega0")
+        reasons.append(f"C, Omega and Phi learn {recipe.frequency_rate:g} times faster than the other weights")
+    reasons.append(_optimiser_in_words(recipe, model))
+    reasons.append(f"rates of {rate:g}, this model's own" + _why_other(batch is not None, full_batch_factor))
     if batch is None:
         reasons.append(f"every step sees all {points:,} points")
     else:
         reasons.append(f"steps of {batch:,} of the {points:,} points: many cheap steps gain more per second")
-    if model == "staf":
-        reasons.append("the activation starts at SIREN's sine, with four weaker terms spread evenly below omega0")
-        reasons.append("C, Omega and Phi learn three times faster than the other weights")
-    if budget.steps is None and budget.seconds is None:
-        reasons.append(f"no budget was given: {steps} steps, the default on this device")
-    if recipe.seconds is not None:
-        reasons.append(f"the schedule runs over {recipe.seconds:g} seconds")
-    if recipe.target_db is not None:
-        reasons.append(f"the fit ends early at {recipe.target_db:g} dB, confirmed over all points")
-
-    omega0 = _image_omega0(signal) if model == "staf" else None
-    if omega0 is not None:
-        reasons.append(
-            f"omega0 {omega0:g} in the first layer: {OMEGA0_PER_PIXEL} a pixel of the longest side, up to 90"
-        )
-    if is_audio:
-        from .audio_plans import audio_reason
-
-        reasons.append(audio_reason(signal, model))
+    reasons += _budget_in_words(budget, recipe)
 
     def factory(generator: torch.Generator) -> nn.Module:
         if shape is not None:
             return shape_field(model, shape, generator)
-        if is_audio:
+        if recording is not None:
             from .audio_plans import audio_field
 
-            return audio_field(model, signal, generator)
-        arguments = {"omega0": omega0} if omega0 is not None else {}
+            return audio_field(model, recording, generator, hertz=hertz)
         return models.MODELS[model](signal.in_features, signal.out_features, generator=generator, **arguments)
 
     return Plan(factory, recipe, reasons)
+
+
+def _recording(signal: Any) -> Any:
+    """The recording behind a signal or a task, or None."""
+    signal = getattr(signal, "signal", signal)
+    return signal if getattr(signal, "kind", None) == "audio" else None
+
+
+def _optimiser_in_words(recipe: Recipe, model: str) -> str:
+    if recipe.optimiser == "adam":
+        return "Adam on all weights"
+    if model == "wire":
+        return "Adam alone, because the weights are complex"
+    name = recipe.optimiser.capitalize()
+    return f"{name} on the hidden matrices, Adam on the rest: worth more than any choice of activation"
+
+
+def _budget_in_words(budget: Budget, recipe: Recipe) -> list[str]:
+    """What ends the fit."""
+    said = []
+    if budget.steps is not None:
+        said.append(f"{budget.steps:,} step{'s' if budget.steps > 1 else ''}, as asked")
+    elif budget.seconds is None:
+        said.append(f"no budget was given: {recipe.steps:,} steps, the default on this device")
+    if recipe.seconds is not None:
+        said.append(f"the schedule runs over {recipe.seconds:g} seconds of training; measuring and writing come after")
+    if recipe.target_db is not None:
+        said.append(f"the fit ends early at {recipe.target_db:g} dB, confirmed over all points")
+    return said
 
 
 def _why_other(mini_batches: bool, full_batch_factor: float) -> str:
     if mini_batches:
         return ", halved because mini-batches are noisy"
     return "" if full_batch_factor == 1 else f", x {full_batch_factor:g} because it falls to silence at more"
-
-
-def _image_omega0(signal: Any) -> float | None:
-    """The first layer's omega0 for a picture of this size; None for other signals, which keep the network's own."""
-    shape = getattr(getattr(signal, "signal", signal), "shape", None)
-    if signal.in_features != 2 or shape is None or len(shape) != 2:
-        return None
-    return min(max(OMEGA0_PER_PIXEL * max(shape), OMEGA0_ENDS[0]), OMEGA0_ENDS[1])
 
 
 def paper_staf_image(signal: SignalLike) -> Plan:
