@@ -29,7 +29,7 @@ def advance(kind, recipe, steps=12):
     return torch.cat(losses), torch.cat([p.detach().flatten() for p in field.parameters()]), stepper
 
 
-@pytest.mark.parametrize("optimiser", ["adam", "muon"])
+@pytest.mark.parametrize("optimiser", ["adam", "muon", "soap"])
 @pytest.mark.parametrize("batch", [None, 200])
 def test_captured_steps_are_the_eager_ones(optimiser, batch):
     recipe = Recipe(steps=1, batch=batch, optimiser=optimiser)

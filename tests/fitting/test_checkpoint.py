@@ -23,7 +23,7 @@ from staf.fitting import Interrupted, Recipe
 sys.path.insert(0, {folder!r})
 from tests.fitting.problem import picture, small_staf
 
-recipe = Recipe(epochs=30, batch=100, optimiser="muon")
+recipe = Recipe(epochs=30, batch=100, optimiser="soap")
 
 def slowly(state):
     print("step", state.step, flush=True)
@@ -53,7 +53,7 @@ def test_a_fit_killed_at_a_random_step_resumes_to_the_same_bits(tmp_path, number
     saved = Checkpoint.load(path)
     assert target <= saved.step < 90
 
-    recipe = Recipe(epochs=30, batch=100, optimiser="muon")
+    recipe = Recipe(epochs=30, batch=100, optimiser="soap")
     resumed = run(task(), small_staf(seed=9), saved.recipe, seed=saved.seed, progress=False, resume=saved)
     straight = run(task(), small_staf(), recipe, seed=3, progress=False)
     assert resumed.history.loss == straight.history.loss

@@ -25,7 +25,7 @@ def weights(result):
     return torch.cat([p.detach().flatten() for p in result.field.parameters()])
 
 
-@pytest.mark.parametrize("optimiser", ["adam", "muon"])
+@pytest.mark.parametrize("optimiser", ["adam", "muon", "soap"])
 @pytest.mark.parametrize("batch", [None, 100])
 def test_same_seed_same_bits(optimiser, batch):
     recipe = Recipe(steps=12, batch=batch, optimiser=optimiser)

@@ -28,7 +28,7 @@ def field(model=staf, **options):
     return model(2, 3, width=12, depth=3, generator=torch.Generator().manual_seed(0), dtype=torch.float64, **options)
 
 
-@pytest.mark.parametrize("optimiser", ["adam", "muon"])
+@pytest.mark.parametrize("optimiser", ["adam", "muon", "soap"])
 @pytest.mark.parametrize(("batch", "sizes"), [(None, [(12, 10), (7, 9), (12, 10)]), (50, [(12, 10)] * 3)])
 def test_together_equals_each_alone(optimiser, batch, sizes):
     recipe = Recipe(steps=20, batch=batch, optimiser=optimiser, amplitude_rate=3.0)

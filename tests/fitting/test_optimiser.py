@@ -48,8 +48,9 @@ def test_complex_weights_stay_on_adam():
     assert all(distance > 0 for distance in moved.values())
 
 
-def test_state_round_trip_gives_the_same_next_step():
-    recipe = Recipe(steps=1, optimiser="muon")
+@pytest.mark.parametrize("name", ["adam", "muon", "soap"])
+def test_state_round_trip_gives_the_same_next_step(name):
+    recipe = Recipe(steps=1, optimiser=name)
     first = small_staf()
     _, optimiser = take_step(first, recipe)
     second = small_staf()
@@ -69,3 +70,19 @@ def test_a_field_without_trainable_parameters_is_refused():
     field = small_staf().requires_grad_(False)
     with pytest.raises(ValueError, match="no trainable parameters"):
         Optimiser(field, Recipe(steps=1))
+
+
+def test_soap_takes_every_matrix_and_adam_the_rest():
+    recipe = Recipe(steps=1, optimiser="soap", rate=2e-3, matrix_rate=7e-3)
+    _, optimiser = take_step(small_staf(), recipe)
+    assert (optimiser.base_rates["edge"], optimiser.base_rates["matrix"]) == (2e-3, 7e-3)
+    edges, hidden = (group["params"] for group in optimiser.optimisers[1].param_groups)
+    assert [tuple(p.shape) for p in edges] == [(16, 2), (3, 16)]
+    assert [tuple(p.shape) for p in hidden] == [(16, 16), (16, 16)]
+
+
+def test_soap_takes_complex_matrices():
+    field = wire(2, 3, width=16, depth=3, generator=torch.Generator().manual_seed(0))
+    moved, optimiser = take_step(field, Recipe(steps=1, optimiser="soap"))
+    assert len(optimiser.optimisers[1].param_groups[1]["params"]) == 2
+    assert all(distance > 0 for distance in moved.values())

@@ -137,7 +137,7 @@ def run_many(
         raise ValueError("mini-batches of many signals need signals of one size; use the full batch for mixed sizes")
     stack = StackedField(fields)
     device = next(stack.parameters()).device
-    optimiser = Optimiser(stack, recipe, roles=stack.roles)
+    optimiser = Optimiser(stack, recipe, roles=stack.roles, stacked=True)
     batches = Batches(task.points, recipe.batch_size(task.points), torch.Generator(device).manual_seed(seed))
     total = recipe.total_steps(task.points)
     assert total is not None

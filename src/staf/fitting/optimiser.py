@@ -1,4 +1,4 @@
-"""The optimisers of one fit: Adam, or Muon on hidden matrices with Adam on the rest, driven by one multiplier."""
+"""The optimisers of one fit: Adam, or Muon or SOAP on matrices with Adam on the rest, driven by one multiplier."""
 
 from __future__ import annotations
 
@@ -8,20 +8,26 @@ from torch import Tensor, nn
 from ..nn import parameter_roles
 from .muon import Muon
 from .recipe import Recipe
+from .soap import Soap
 
 ACTIVATION_ROLES = ("amplitude", "frequency", "phase")
 ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
 MUON_STATE = ("momentum_buffer",)
+SOAP_STATE = (*ADAM_STATE, "left", "left_basis", "right", "right_basis")
 
 
 class Optimiser:
-    """Adam and Muon over a field's roles.
+    """Adam, Muon and SOAP over a field's roles.
 
-    Rates are device tensors, read from one row of a table each step, so that a captured graph follows the schedule;
-    frozen activations get rate zero, which leaves them exactly as they are.
+    Muon trains the hidden matrices; SOAP also the first and the last layer's, with Adam's rate, and complex ones. The
+    parameters of a stack of networks (`stacked`) have a leading axis. Rates are device tensors, read from one row of a
+    table each step, so that a captured graph follows the schedule; frozen activations get rate zero, which leaves them
+    exactly as they are.
     """
 
-    def __init__(self, field: nn.Module, recipe: Recipe, roles: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, field: nn.Module, recipe: Recipe, roles: dict[str, str] | None = None, stacked: bool = False
+    ) -> None:
         roles = roles if roles is not None else parameter_roles(field)
         trainable = {name: parameter for name, parameter in field.named_parameters() if parameter.requires_grad}
         if not trainable:
@@ -32,12 +38,11 @@ class Optimiser:
         factors = {role: getattr(recipe, f"{role}_rate") for role in ACTIVATION_ROLES}
         groups: dict[str, list[Tensor]] = {}
         for name, parameter in trainable.items():
-            role = roles[name]
-            if role == "matrix" and (recipe.optimiser == "adam" or parameter.is_complex()):
-                role = "other"
-            groups.setdefault(role, []).append(parameter)
-        matrices = groups.pop("matrix", [])
+            groups.setdefault(_group(roles[name], parameter, recipe.optimiser, stacked), []).append(parameter)
+        edges, matrices = groups.pop("edge", []), groups.pop("matrix", [])
         self.base_rates = {role: recipe.rate * factors.get(role, 1.0) for role in groups}
+        if edges:
+            self.base_rates["edge"] = recipe.rate
         if matrices:
             self.base_rates["matrix"] = recipe.matrix_rate
         # The groups read their rates from one vector, which a step overwrites in one copy.
@@ -45,7 +50,13 @@ class Optimiser:
         self.optimisers: list[torch.optim.Optimizer] = []
         if groups:
             self.optimisers.append(_adam(list(groups.values()), self._rates))
-        if matrices:
+        if recipe.optimiser == "soap" and (edges or matrices):
+            rated = dict(zip(self.base_rates, self._rates, strict=True))
+            parts = {"edge": edges, "matrix": matrices}
+            self.optimisers.append(
+                Soap([{"params": part, "lr": rated[role]} for role, part in parts.items() if part], lr=recipe.rate)
+            )
+        elif matrices:
             self.optimisers.append(Muon(matrices, lr=self._rates[-1]))
 
     def rates(self, multiplier: float, freeze_activations: bool = False) -> list[float]:
@@ -87,7 +98,7 @@ class Optimiser:
         }
         for name, parameter in zip(self.names, self.parameters, strict=True):
             state = owner[id(parameter)].state[parameter]
-            keys = MUON_STATE if isinstance(owner[id(parameter)], Muon) else ADAM_STATE
+            keys = _state_names(owner[id(parameter)], state)
             present = [key for key in keys if f"{name}:{key}" in tensors]
             if len(present) not in (0, len(keys)):
                 raise ValueError(f"the optimiser's state of {name} lacks {', '.join(set(keys) - set(present))}")
@@ -96,12 +107,31 @@ class Optimiser:
                 on_cpu = key == "step" and parameter.device.type == "cpu"
                 value = tensors[f"{name}:{key}"].to("cpu" if on_cpu else parameter.device)
                 scalar = key == "step" and value.shape == () and value.is_floating_point()
-                if not scalar and (value.shape, value.dtype) != (parameter.shape, parameter.dtype):
+                like = state.get(key, parameter)
+                if not scalar and (value.shape, value.dtype) != (like.shape, like.dtype):
                     raise ValueError(f"the optimiser's {key} of {name} is {value.dtype} of shape {tuple(value.shape)}")
                 if key in state:
                     state[key].copy_(value)
                 else:
                     state[key] = value
+
+
+def _group(role: str, parameter: Tensor, optimiser: str, stacked: bool) -> str:
+    """Which group trains a parameter: its role, `matrix`, `edge` (the other matrices, SOAP's) or `other`."""
+    is_matrix = parameter.ndim - stacked == 2
+    if optimiser == "soap" and is_matrix and role in ("matrix", "other"):
+        hidden = role == "matrix" or (parameter.is_complex() and parameter.shape[-1] == parameter.shape[-2])
+        return "matrix" if hidden else "edge"
+    if role == "matrix" and (optimiser == "adam" or parameter.is_complex()):
+        return "other"
+    return role
+
+
+def _state_names(optimiser: torch.optim.Optimizer, state: dict[str, Tensor]) -> tuple[str, ...]:
+    """What a checkpoint holds of a parameter; a side too long for a covariance has none."""
+    if isinstance(optimiser, Soap):
+        return tuple(name for name in SOAP_STATE if name in state)
+    return MUON_STATE if isinstance(optimiser, Muon) else ADAM_STATE
 
 
 def _adam(groups: list[list[Tensor]], rates: Tensor) -> torch.optim.Optimizer:

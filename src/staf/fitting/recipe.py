@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 from . import schedules
 from .schedules import Cosine, Schedule
 
+OptimiserName = Literal["adam", "muon", "soap"]
 Precision = Literal["fp32", "bf16x3", "tf32", "tf32-then-bf16x3"]
 
 
@@ -18,8 +19,9 @@ class Recipe:
     """How to train.
 
     `steps` counts optimiser steps; with `epochs` given instead, a step is one mini-batch of `batch` points and an
-    epoch visits every point once. `batch=None` is the full batch. Learning rates: `rate` is Adam's, `matrix_rate` is
-    Muon's on the hidden matrices, and the rates of C, Omega and Phi are multiples of `rate`.
+    epoch visits every point once. `batch=None` is the full batch. Learning rates: `rate` is Adam's (and SOAP's on the
+    first and the last layer), `matrix_rate` is Muon's or SOAP's on the hidden matrices, and the rates of C, Omega and
+    Phi are multiples of `rate`.
 
     >>> Recipe(steps=100, batch=None).total_steps(points=65536)
     100
@@ -30,7 +32,7 @@ class Recipe:
     steps: int | None = None
     epochs: int | None = None
     batch: int | None = None
-    optimiser: Literal["adam", "muon"] = "adam"
+    optimiser: OptimiserName = "adam"
     rate: float = 1e-3
     matrix_rate: float = 3e-3
     amplitude_rate: float = 1.0
@@ -52,8 +54,8 @@ class Recipe:
             raise ValueError(f"give steps or epochs, not both (got steps={self.steps}, epochs={self.epochs})")
         if self.steps is None and self.epochs is None and self.seconds is None:
             raise ValueError("a recipe needs steps, epochs or seconds")
-        if self.optimiser not in ("adam", "muon"):
-            raise ValueError(f"optimiser must be 'adam' or 'muon', got {self.optimiser!r}")
+        if self.optimiser not in get_args(OptimiserName):
+            raise ValueError(f"optimiser must be one of {', '.join(get_args(OptimiserName))}, got {self.optimiser!r}")
         if self.convention not in ("centres", "ends"):
             raise ValueError(f"convention must be 'centres' or 'ends', got {self.convention!r}")
         if self.precision not in get_args(Precision):

@@ -21,19 +21,24 @@ class Constant:
 
 @dataclass(frozen=True)
 class Cosine:
-    """f(t) = floor + (1 - floor) (1 + cos(pi t)) / 2.
+    """f(t) = r(t) (floor + (1 - floor) (1 + cos(pi t)) / 2); r rises from 1/20 to 1 in the first `warm` of the fit.
 
     >>> Cosine(floor=0.01)(0.0), round(Cosine(floor=0.01)(1.0), 4)
     (1.0, 0.01)
+    >>> round(Cosine(warm=0.1)(0.0), 4), round(Cosine(warm=0.1)(0.1), 4) == round(Cosine()(0.1), 4)
+    (0.05, True)
     """
 
     floor: float = 0.01
+    warm: float = 0.0
 
     def __post_init__(self) -> None:
         _check_multiplier("floor", self.floor)
+        _check_multiplier("warm", self.warm)
 
     def __call__(self, fraction: float) -> float:
-        return self.floor + (1 - self.floor) * (1 + math.cos(math.pi * fraction)) / 2
+        rise = 1.0 if fraction >= self.warm else 0.05 + 0.95 * fraction / self.warm
+        return rise * (self.floor + (1 - self.floor) * (1 + math.cos(math.pi * fraction)) / 2)
 
 
 @dataclass(frozen=True)

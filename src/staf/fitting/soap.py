@@ -1,0 +1,184 @@
+"""SOAP: Adam in the slowly turning eigenbasis of the gradient's row and column covariances, for batches of matrices.
+
+Vyas et al., "SOAP: Improving and Stabilizing Shampoo using Adam" (2024). The published form refreshes the eigenbasis by
+a QR factorisation every ten steps, which a captured graph cannot hold and which a GPU does slowly. Here the basis is
+turned a little at every step, by matrix products alone: see `turn`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+BETAS = (0.95, 0.9)
+COVARIANCE_BETA = 0.95
+EPSILON = 1e-8
+# A side longer than this keeps its own axes: its covariance would outgrow the network.
+LARGEST = 1024
+# Sides of up to this many rows share one stack of padded matrices, so that they cost one set of launches.
+SMALLEST = 4
+# How far a basis may turn in one step (a bound on the sine of the angle).
+TURN = 0.5
+# A CPU feels the products, and bases turn slowly: there they follow every fourth step.
+CPU_EVERY = 4
+
+
+def turn(covariance: Tensor, basis: Tensor) -> Tensor:
+    """Turn each unitary basis Q in (..., n, n) towards the eigenvectors of its Hermitian covariance P.
+
+    With M = Q^H P Q, first-order perturbation theory says that column j of Q should move by sum_i q_i K_ij with
+    K_ij = M_ij / (M_jj - M_ii). K is damped where the two eigenvalues are closer than M_ij, its size is bounded, and
+    two Newton-Schulz iterations bring Q (I + K) back to a unitary matrix. A diagonal M leaves Q as it is.
+
+    >>> covariance = torch.tensor([[2.0, 1.0], [1.0, 5.0]])
+    >>> basis = torch.eye(2)
+    >>> for _ in range(10):
+    ...     basis = turn(covariance, basis)
+    >>> rotated = basis.T @ covariance @ basis
+    >>> bool(rotated[0, 1].abs() < 1e-5)
+    True
+    """
+    rotated = basis.mH @ covariance @ basis
+    eigenvalues = rotated.diagonal(dim1=-2, dim2=-1).real
+    gap = eigenvalues.unsqueeze(-2) - eigenvalues.unsqueeze(-1)
+    noise = 1e-7 * eigenvalues.abs().amax(-1)[..., None, None] + torch.finfo(basis.dtype).tiny
+    # gap / (gap^2 + M^2 + noise^2), written so that small covariances do not underflow when squared.
+    size = torch.maximum(torch.maximum(gap.abs(), rotated.abs()), noise)
+    gap, off, noise = gap / size, rotated / size, noise / size
+    generator = off * gap / (gap.square() + off.abs().square() + noise.square())
+    generator = 0.5 * (generator - generator.mH)
+    length = torch.minimum(generator.abs().sum(-1).amax(-1), generator.abs().square().sum((-2, -1)).sqrt())
+    generator = generator * (TURN / length.clamp(min=TURN))[..., None, None]
+    turned = basis + basis @ generator
+    for _ in range(2):
+        turned = 1.5 * turned - 0.5 * turned @ (turned.mH @ turned)
+    return turned
+
+
+@dataclass
+class _Block:
+    """Parameters of one shape and group, with slices of the stacks that hold their sides' covariances and bases."""
+
+    parameters: list[Tensor]
+    group: dict[str, Any]
+    shape: tuple[int, int]
+    mean: Tensor
+    square: Tensor
+    left: Tensor | None
+    left_basis: Tensor | None
+    right: Tensor | None
+    right_basis: Tensor | None
+
+
+class Soap(torch.optim.Optimizer):
+    """Adam on Ql^H G Qr, where Ql and Qr follow the eigenvectors of the running means of G G^H and G^H G.
+
+    Parameters have shape (..., m, n), real or complex; leading axes are independent matrices. `lr` of a group may be a
+    device tensor, so that a captured graph reads the rate of each step. All of the state exists from the start.
+
+    >>> weight = torch.nn.Parameter(torch.eye(3))
+    >>> weight.grad = torch.ones(3, 3)
+    >>> Soap([{"params": [weight]}], lr=0.1).step()
+    >>> bool((weight != torch.eye(3)).all())
+    True
+    """
+
+    def __init__(self, params: Sequence[Any], lr: float | Tensor = 1e-3) -> None:
+        super().__init__(params, {"lr": lr})
+        self._blocks: list[_Block] = []
+        self._stacks: dict[tuple[int, torch.dtype], tuple[Tensor, Tensor]] = {}
+        first = self.param_groups[0]["params"][0]
+        self._count = torch.zeros((), device=first.device)
+        self._every = CPU_EVERY if first.device.type == "cpu" else 1
+        shaped: dict[tuple[int, tuple[int, int], torch.dtype], list[Tensor]] = {}
+        for index, group in enumerate(self.param_groups):
+            for parameter in group["params"]:
+                if parameter.ndim < 2:
+                    raise ValueError(f"SOAP takes matrices, got shape {tuple(parameter.shape)}; give vectors to Adam")
+                m, n = parameter.shape[-2:]
+                shaped.setdefault((index, (m, n), parameter.dtype), []).append(parameter)
+        self._make_stacks(shaped)
+
+    def _make_stacks(self, shaped: dict[tuple[int, tuple[int, int], torch.dtype], list[Tensor]]) -> None:
+        counts: dict[tuple[int, torch.dtype], int] = {}
+        places = []
+        for (index, shape, dtype), parameters in shaped.items():
+            matrices = sum(parameter.numel() for parameter in parameters) // (shape[0] * shape[1])
+            starts = []
+            for side in shape:
+                key = (max(side, SMALLEST), dtype)
+                starts.append((key, counts.get(key, 0)))
+                if side <= LARGEST:
+                    counts[key] = counts.get(key, 0) + matrices
+            places.append((index, shape, dtype, parameters, matrices, starts))
+        device = self._count.device
+        for (side, dtype), count in counts.items():
+            eye = torch.eye(side, device=device, dtype=dtype)
+            self._stacks[side, dtype] = (
+                torch.zeros(count, side, side, device=device, dtype=dtype),
+                eye.repeat(count, 1, 1),
+            )
+        for index, shape, dtype, parameters, matrices, starts in places:
+            sides: list[Tensor | None] = []
+            for side, (key, start) in zip(shape, starts, strict=True):
+                for stack in self._stacks[key] if side <= LARGEST else (None, None):
+                    sides.append(None if stack is None else stack[start : start + matrices, :side, :side])
+            mean = torch.zeros(matrices, *shape, device=device, dtype=dtype)
+            square = torch.zeros_like(mean.real)
+            group = self.param_groups[index]
+            self._blocks.append(_Block(parameters, group, shape, mean, square, *sides))
+            start = 0
+            for parameter in parameters:
+                count = parameter.numel() // (shape[0] * shape[1])
+                rows = slice(start, start + count)
+                # The state is views, so that checkpoints read and restore it by parameter.
+                self.state[parameter] = {"step": self._count, "exp_avg": mean[rows], "exp_avg_sq": square[rows]}
+                names = ("left", "left_basis", "right", "right_basis")
+                held = zip(names, sides, strict=True)
+                self.state[parameter] |= {name: stack[rows] for name, stack in held if stack is not None}
+                start += count
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        self._count.add_(1)
+        mean_correction = 1 - BETAS[0] ** self._count
+        square_correction = 1 - BETAS[1] ** self._count
+        for block in self._blocks:
+            gradient = torch.cat([_gradient(parameter).reshape(-1, *block.shape) for parameter in block.parameters])
+            if block.left is not None:
+                block.left.lerp_(gradient @ gradient.mH, 1 - COVARIANCE_BETA)
+            if block.right is not None:
+                block.right.lerp_(gradient.mH @ gradient, 1 - COVARIANCE_BETA)
+            block.mean.lerp_(gradient, 1 - BETAS[0])
+            rotated = _rotate(torch.stack([gradient, block.mean]), block)
+            block.square.lerp_(rotated[0].abs().square_(), 1 - BETAS[1])
+            scale = (block.square / square_correction).sqrt_().add_(EPSILON)
+            direction = _rotate_back(rotated[1].div_(scale), block) * (block.group["lr"] / mean_correction)
+            start = 0
+            for parameter in block.parameters:
+                count = parameter.numel() // (block.shape[0] * block.shape[1])
+                parameter.sub_(direction[start : start + count].view_as(parameter))
+                start += count
+        if self._every == 1 or int(self._count) % self._every == 1:
+            for covariance, basis in self._stacks.values():
+                basis.copy_(turn(covariance, basis))
+
+
+def _gradient(parameter: Tensor) -> Tensor:
+    return parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
+
+
+def _rotate(matrices: Tensor, block: _Block) -> Tensor:
+    if block.left_basis is not None:
+        matrices = block.left_basis.mH @ matrices
+    return matrices if block.right_basis is None else matrices @ block.right_basis
+
+
+def _rotate_back(matrices: Tensor, block: _Block) -> Tensor:
+    if block.left_basis is not None:
+        matrices = block.left_basis @ matrices
+    return matrices if block.right_basis is None else matrices @ block.right_basis.mH
