@@ -61,7 +61,10 @@ def test_the_reasons_are_of_this_plan_and_not_of_the_one_it_came_from():
 
 def test_a_restoration_stops_before_it_follows_all_it_sees():
     for make in (super_resolution, denoising):
-        assert make(task()).recipe.steps == 300
+        chosen = make(task())
+        assert chosen.recipe.steps == 300
+        assert any(reason.startswith("no budget was given: 300 steps") for reason in chosen.reasons)
+        assert not any("as asked" in reason for reason in chosen.reasons)
         assert make(task(), Budget(steps=7)).recipe.steps == 7
         assert make(task(), Budget(seconds=2.0)).recipe.steps is None
 
@@ -74,3 +77,8 @@ def test_full_batches_of_a_noisy_image_are_learnt_at_half_the_rate():
     small = denoising(task(256), Budget(steps=5), device="cpu").recipe
     assert small.batch is not None
     assert small.rate == plan(task(256), Budget(steps=5), device="cpu").recipe.rate
+
+
+def test_full_batches_of_a_noisy_image_have_slower_sines():
+    first = [denoising(task(256), device=d).field(0).architecture["arguments"]["omega0"] for d in ("cpu", "cuda")]
+    assert first == [10.0, 7.0]
