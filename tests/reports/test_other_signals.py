@@ -1,20 +1,25 @@
 from __future__ import annotations
 
 import base64
+import copy
 import io
+import re
 import shlex
 import wave
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import PIL.Image
 import pytest
 import torch
 
 import staf
+from staf.figures.audio import spectrogram
 from staf.reports import configuration, report_html, write_run
-from staf.reports.other_signals import CLIP_BYTES, clip_uri
+from staf.reports.other_signals import CLIP_BYTES, clip_uri, spectrum
 from staf.signals import Audio, Shape
+from staf.signals.mesh import Mesh
 from staf.tasks import Occupancy
 
 from .browser import Browser, executable
@@ -73,6 +78,18 @@ def test_clips_are_the_samples_scaled_to_the_peak() -> None:
     assert np.abs(samples / 32767 - array[:50, 0] / 0.5).max() < 1e-4
 
 
+def test_a_spectrogram_shows_where_a_tone_is(sound: staf.Fit) -> None:
+    tone = np.sin(np.arange(4096) * 2 * np.pi * 0.125)
+    html = spectrum(tone, 8000, float(spectrogram(tone)[1].max()), "a tone")
+    assert "0 to 4 kHz, black 80 dB below" in html
+    uri = re.findall(r'src="data:image/png;base64,([^"]+)"', html)[0]
+    levels = np.asarray(PIL.Image.open(io.BytesIO(base64.b64decode(uri))))
+    assert levels.max() == 255
+    # A quarter of the way up from silence to half the rate.
+    assert abs(int(levels.mean(1).argmax()) / len(levels) - 0.75) < 0.02
+    assert report_html(sound, {}).count('class="spectrum"') == 2
+
+
 def test_long_recordings_are_cut_and_said_to_be() -> None:
     audio = Audio(np.sin(np.arange(CLIP_BYTES) / 9).astype(np.float32), rate=48000)
     fit = staf.fit(audio, field=staf.siren(1, 1, width=4, depth=1), steps=1, progress=False, device="cpu")
@@ -89,6 +106,16 @@ def test_a_shape_can_be_seen(ball: staf.Fit, tmp_path: Path) -> None:
     assert html.count('src="data:image/png;base64,') == 2
     first = next(iter(ball.metrics))
     assert f"{ball.metrics[first]:.2f}"[:4] in html
+
+
+def test_a_shape_of_another_size_can_be_seen_too(ball: staf.Fit) -> None:
+    whole = ball.signal.mesh
+    smaller = ball.signal.with_mesh(Mesh(0.6 * whole.vertices, whole.faces))
+    fit = copy.copy(ball)
+    fit._reconstruction = Shape(smaller.mesh, resolution=5)
+    pictures = re.findall(r'src="data:image/png;base64,([^"]+)"', report_html(fit, {}))
+    target, fitted = (np.asarray(PIL.Image.open(io.BytesIO(base64.b64decode(uri))))[..., 3] for uri in pictures)
+    assert np.count_nonzero(fitted) / np.count_nonzero(target) == pytest.approx(0.36, abs=0.02)
 
 
 @pytest.mark.skipif(executable() is None, reason="Chromium is not installed: apt-get install chromium")

@@ -162,7 +162,7 @@ def test_one_triangle_holds_nothing(allow_open):
 def test_a_flat_closed_surface_holds_nothing():
     sheet = Shape.from_arrays(np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]), np.array([[0, 1, 2], [0, 2, 1]]))
     assert sheet.watertight
-    with pytest.raises(SignalError, match="flat, or thinner than a voxel; raise the resolution"):
+    with pytest.raises(SignalError, match="it is flat, and encloses nothing"):
         _ = sheet.volume
 
 

@@ -16,7 +16,8 @@ from staf.cli.errors import UserError, did_you_mean, one_line
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _BOX = re.compile(r"[\u2500-\u257f]")
 _WRONG_TYPE = re.compile(r"Error parsing (\S+): no type matching (.+?) could be instantiated from \[(.*?)\]")
-
+_NO_INT = re.compile(r"Error parsing (\S+): invalid literal for int\(\) with base 10: (.+)")
+_NO_FLOAT = re.compile(r"Error parsing (\S+): could not convert string to float: (.+)")
 _MISSING = re.compile(r"Missing from .*?: (?:-\w \S+, )?(\S+)")
 _WORDS = {"INT": "a whole number", "FLOAT": "a number", "STR": "text", "PATH": "a path"}
 
@@ -62,6 +63,9 @@ def _sentence(box: str) -> str:
     if found := _WRONG_TYPE.search(text):
         wanted = [_WORDS.get(name, name) for name in found[2].split("|") if name != "{None}"]
         return f"{found[1]} takes {' or '.join(wanted)}, got {found[3]}"
+    for pattern, wanted_word in ((_NO_INT, _WORDS["INT"]), (_NO_FLOAT, _WORDS["FLOAT"])):
+        if found := pattern.search(text):
+            return f"{found[1]} takes {wanted_word}, got {found[2]}"
     if found := _MISSING.match(text):
         return f"{found[1]} is missing"
     return text

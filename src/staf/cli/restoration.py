@@ -122,6 +122,7 @@ def write(folder: Path, fit: Fit, pictures: Mapping[str, Any], document: dict[st
 
 def draw(folder: Path, task: Any, rows: Mapping[str, tuple[dict[str, float], Tensor]]) -> str:
     """comparison.png: the truth, the observation, and every method with its dB."""
+    from staf._files import atomic_path
     from staf.figures.restoration import restoration_comparison
 
     height, width = task.truth.shape
@@ -132,5 +133,6 @@ def draw(folder: Path, task: Any, rows: Mapping[str, tuple[dict[str, float], Ten
     truth = picture(task.transform.fitted(task.truth.values()))
     observed = task.observation.cpu().movedim(0, -1).numpy()
     titles = {f"{name}  {measures['psnr']:.2f} dB": picture(values) for name, (measures, values) in rows.items()}
-    restoration_comparison(truth, observed, titles).savefig(folder / FIGURE, dpi=110)
+    with atomic_path(folder / FIGURE) as temporary:
+        restoration_comparison(truth, observed, titles).savefig(temporary, dpi=110)
     return str(folder / FIGURE)

@@ -45,12 +45,15 @@ class Terminal:
         from rich.table import Table
         from rich.text import Text
 
-        drawn = Table(title=Text(title), box=SIMPLE, title_justify="left", title_style="bold")
+        drawn = Table(box=SIMPLE)
         for i, column in enumerate(columns):
             drawn.add_column(Text(column), justify="left" if i == 0 else "right", overflow="fold")
         for row in rows:
             drawn.add_row(*(Text(cell) for cell in row))
-        Console(file=sys.stdout, width=None if sys.stdout.isatty() else 120).print(drawn)
+        console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 120)
+        # Not the table's own title, which would be wrapped to the width of its columns.
+        console.print(Text(title, style="bold"), soft_wrap=True)
+        console.print(drawn)
 
     def finish(self, document: dict[str, Any]) -> None:
         """The result for machines: one strict JSON document, with "inf" and "nan" as strings."""

@@ -190,7 +190,7 @@ def _view(
         height,
         data_uri(target, profile),
         data_uri(reconstruction, profile),
-        _palette_uri(levels),
+        palette_uri(levels),
     )
 
 
@@ -202,7 +202,8 @@ def data_uri(pixels: np.ndarray, profile: bytes | None) -> str:
     return _png(picture, profile if profile is not None and len(profile) <= LARGEST_PROFILE else None)
 
 
-def _palette_uri(levels: np.ndarray) -> str:
+def palette_uri(levels: np.ndarray) -> str:
+    """Levels (h, w) from 0 to 255 on the colour scale of error maps, as a PNG in a data URI."""
     import PIL.Image
 
     picture = PIL.Image.fromarray(levels)

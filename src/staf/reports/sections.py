@@ -60,8 +60,9 @@ def numbers(fit: Fit, measures: dict[str, Any]) -> str:
     known = {main, "ssim", "lpips", "psnr_of_file"}
     for name, value in measures.items():
         if name not in known and name in fit.metrics:
-            shown_value = number(value, 2) if name == "psnr" or value is None else f"{value:.4g}"
-            tiles.append((LABELS.get(name, name), shown_value, " dB" if name == "psnr" else "", ""))
+            in_decibels = name in ("psnr", "log_spectral_distance")
+            shown_value = number(value, 2) if in_decibels or value is None else f"{value:.{3 if value < 0.1 else 4}g}"
+            tiles.append((LABELS.get(name, name), shown_value, " dB" if in_decibels else "", ""))
     tiles += [
         ("Training", text(duration(fit.result.seconds)), "", ""),
         ("Steps", f"{fit.result.steps:,}", "", ""),
@@ -84,7 +85,10 @@ def look(fit: Fit) -> str:
     if fit.signal is None:
         return ""
     try:
-        if fit.reconstruction.shape != fit.signal.shape or fit.signal.kind not in LOOKS:
+        if fit.signal.kind not in LOOKS:
+            return ""
+        # Surfaces are compared as they are: the grid of one says nothing of the other.
+        if fit.signal.kind != "shape" and fit.reconstruction.shape != fit.signal.shape:
             return ""
         return LOOKS[fit.signal.kind](fit)
     except SignalError as error:

@@ -161,10 +161,9 @@ class Shape:
         a, b, c = (int(size) for size in last - first)
         volume = voxelise(Mesh(voxels - first, self.mesh.faces), (a, b, c), self.closure.rule)
         if volume.count() == 0:
-            raise SignalError(
-                f"{self.name!r} holds no voxel at resolution {self.resolution}: it is flat, or thinner than a voxel; "
-                "raise the resolution"
-            )
+            flat = (voxels.max(0) == voxels.min(0)).any()
+            why = "it is flat, and encloses nothing" if flat else "it is thinner than a voxel; raise the resolution"
+            raise SignalError(f"{self.name!r} holds no voxel at resolution {self.resolution}: {why}")
         box, offset = volume.cropped()
         i, j, k = (int(start) for start in first + offset)
         return box, (i, j, k)
