@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from staf.fitting import Budget, plan
+from staf.fitting import Budget, plan, recipes
+from staf.fitting.plans import RATES
 from staf.fitting.restoration_plans import denoising, super_resolution
 from staf.nn.models import MODELS
 
@@ -69,11 +70,18 @@ def test_a_restoration_stops_before_it_follows_all_it_sees():
         assert make(task(), Budget(seconds=2.0)).recipe.steps is None
 
 
-def test_full_batches_of_a_noisy_image_are_learnt_at_half_the_rate():
-    usual = plan(task(), Budget(steps=5), device="cuda").recipe
-    chosen = denoising(task(), Budget(steps=5), device="cuda")
-    assert (chosen.recipe.rate, chosen.recipe.matrix_rate) == (usual.rate / 2, usual.matrix_rate / 2)
-    assert sum(reason.startswith("rates of ") for reason in chosen.reasons) == 1
+@pytest.mark.parametrize("model", ["staf", "siren", "wire"])
+def test_full_batches_are_trained_as_the_constants_were_chosen(model):
+    for make, factor in ((super_resolution, 1.0), (denoising, 0.5)):
+        chosen = make(task(), Budget(steps=5), device="cuda", model=model)
+        assert (chosen.recipe.optimiser, chosen.recipe.schedule) == ("muon", recipes.default().schedule)
+        assert chosen.recipe.rate == chosen.recipe.matrix_rate == factor * RATES[model]
+        assert sum("rates of " in reason for reason in chosen.reasons) == 1
+        assert ("Adam alone" in " ".join(chosen.reasons)) == (model == "wire")
+        assert "SOAP" not in " ".join(chosen.reasons)
+
+
+def test_mini_batches_keep_the_rates_of_any_mini_batch():
     small = denoising(task(256), Budget(steps=5), device="cpu").recipe
     assert small.batch is not None
     assert small.rate == plan(task(256), Budget(steps=5), device="cpu").recipe.rate

@@ -9,7 +9,8 @@ import torch
 from torch import nn
 
 from ..nn import models
-from .plans import Budget, Plan
+from . import recipes
+from .plans import RATES, Budget, Plan
 from .plans import plan as make_plan
 
 SINES = ("staf", "siren", "finer", "incode")
@@ -46,7 +47,9 @@ def super_resolution(task: Any, budget: Budget | None = None, *, device: str = "
     arguments = {"omega0": round(omega0, 3), "hidden_omega0": SUPER_RESOLUTION_HIDDEN}
     chosen = _adapted(_base(task, budget, device, model), task, model, arguments)
     batch = chosen.recipe.batch
-    if batch is None or task.samples == 1:
+    if batch is None:
+        return _with_muon(chosen, model, 1.0)
+    if task.samples == 1:
         return chosen
     fewer = max(1, batch // task.samples**2)
     reasons = [reason for reason in chosen.reasons if not reason.startswith("steps of ")]
@@ -68,14 +71,8 @@ def denoising(task: Any, budget: Budget | None = None, *, device: str = "cpu", m
     if model == "staf":
         arguments["terms"] = DENOISING_TERMS
     chosen = _adapted(base, task, model, arguments)
-    if mini_batches:
-        # Their rates are halved already.
-        return chosen
-    reasons = [reason for reason in chosen.reasons if not reason.startswith("rates of ")]
-    recipe = chosen.recipe
-    rates = {"rate": DENOISING_FACTOR * recipe.rate, "matrix_rate": DENOISING_FACTOR * recipe.matrix_rate}
-    reasons.append(f"rates of {rates['rate']:g}, half this model's own, so that the picture is learnt before the noise")
-    return dataclasses.replace(chosen, recipe=recipe.replace(**rates), reasons=reasons)
+    # The rates of mini-batches are halved already.
+    return chosen if mini_batches else _with_muon(chosen, model, DENOISING_FACTOR)
 
 
 def _base(task: Any, budget: Budget | None, device: str, model: str) -> Plan:
@@ -87,6 +84,23 @@ def _base(task: Any, budget: Budget | None, device: str, model: str) -> Plan:
     reasons = [reason for reason in base.reasons if not reason.endswith(", as asked")]
     reasons.append(f"no budget was given: {STEPS} steps, since more follow what is seen too closely")
     return dataclasses.replace(base, reasons=reasons)
+
+
+def _with_muon(chosen: Plan, model: str, factor: float) -> Plan:
+    """The plan of full batches by Muon, Adam and the rates that the constants above were chosen with."""
+    ours, rate = recipes.default(), factor * RATES[model]
+    recipe = chosen.recipe.replace(optimiser=ours.optimiser, schedule=ours.schedule, rate=rate, matrix_rate=rate)
+    others = ("SOAP on ", "Muon on ", "Adam alone", "rates of ", "learning rates of ")
+    reasons = [reason for reason in chosen.reasons if not reason.startswith(others)]
+    own = "" if factor == 1 else f" times {factor:g}, so that the picture is learnt before the noise"
+    by = (
+        "Adam alone, because the weights are complex"
+        if model == "wire"
+        else "Muon on the hidden matrices, Adam on the rest"
+    )
+    return dataclasses.replace(
+        chosen, recipe=recipe, reasons=[*reasons, by, f"rates of {rate:g}, this model's own{own}"]
+    )
 
 
 def _adapted(base: Plan, task: Any, model: str, arguments: dict[str, Any]) -> Plan:
