@@ -55,20 +55,22 @@ def protocol_table(
     published: Mapping[str, Mapping[str, float]],
     *,
     by: str = "psnr",
-    scales: Mapping[str, float] | None = None,
+    scientific: Sequence[str] = (),
 ) -> Table:
     """A row for each network and protocol, best mean of `by` first; `measures` maps a metric to heading and digits.
 
-    `published` has the paper's own numbers by network and metric, which stand in columns of their own, as they are
-    told; `scales` multiply the runs' own.
+    `published` has the paper's own numbers by network and metric, which stand in columns of their own; the metrics in
+    `scientific` are told with an exponent.
     """
     groups: dict[tuple[str, str], list[Result]] = defaultdict(list)
     for result in results:
         groups[str(result.configuration["model"]), str(result.configuration["protocol"])].append(result)
 
     def value(group: Sequence[Result], metric: str) -> float:
-        scale = (scales or {}).get(metric, 1.0)
-        return scale * mean([result.metrics[metric] for result in group if metric in result.metrics])
+        return mean([result.metrics[metric] for result in group if metric in result.metrics])
+
+    def told_as(metric: str, found: float) -> str:
+        return number(found, measures[metric][1], scientific=metric in scientific)
 
     told = [metric for metric in measures if any(metric in row for row in published.values())]
     columns = ["network", "protocol", *(heading for heading, _ in measures.values())]
@@ -76,8 +78,8 @@ def protocol_table(
     rows = []
     ranked = sorted(groups.items(), key=lambda item: (math.isnan(value(item[1], by)), -value(item[1], by)))
     for (model, protocol), group in ranked:
-        row = [model, protocol, *(number(value(group, metric), digits) for metric, (_, digits) in measures.items())]
-        row += [number(published.get(model, {}).get(metric, math.nan), measures[metric][1]) for metric in told]
+        row = [model, protocol, *(told_as(metric, value(group, metric)) for metric in measures)]
+        row += [told_as(metric, published.get(model, {}).get(metric, math.nan)) for metric in told]
         parameters = group[0].details.get("parameters")
         row.append("-" if parameters is None else f"{parameters:,}")
         steps = sorted({int(result.details["steps"]) for result in group})

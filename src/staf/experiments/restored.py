@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,11 @@ import numpy as np
 from staf._files import atomic_write
 from staf.experiments.result import Result
 from staf.experiments.runner import draw as draw_file
-from staf.experiments.tables import Table
+from staf.experiments.tables import Table, mean, number
 
 MOST_COLUMNS = 8
+# Methods without a network, which belong to no protocol.
+CLASSICAL = ("bicubic", "Lanczos", "total variation", "non-local means")
 
 
 def restored_arrays(task: Any) -> dict[str, np.ndarray]:
@@ -21,6 +25,38 @@ def restored_arrays(task: Any) -> dict[str, np.ndarray]:
     truth = task.transform.fitted(task.truth.values()).reshape(*task.truth.shape, -1)
     observed = task.observation.cpu().movedim(0, -1)
     return {"truth": eight_bits(truth.numpy()), "observed": eight_bits(observed.numpy())}
+
+
+def image_table(
+    title: str, results: Sequence[Result], published: Mapping[str, Mapping[str, float]], by: str = "psnr"
+) -> Table:
+    """A row for each network and protocol: PSNR on each image, then means over the images, best mean of `by` first.
+
+    A row that lacks an image has no means, because they would be of other images than those of the other rows, and
+    comes last. Seeds are averaged. `published` has the paper's own numbers, on images of its own.
+    """
+    images = list(dict.fromkeys(result.data_name for result in results))
+    groups: dict[tuple[str, str], dict[str, list[Result]]] = defaultdict(lambda: defaultdict(list))
+    for result in results:
+        key = str(result.configuration["model"]), str(result.configuration["protocol"])
+        groups[key][result.data_name].append(result)
+
+    def on(row: Mapping[str, Sequence[Result]], image: str, metric: str) -> float:
+        return mean([result.metrics.get(metric, math.nan) for result in row.get(image, ())])
+
+    def over(row: Mapping[str, Sequence[Result]], metric: str) -> float:
+        return mean([on(row, image, metric) for image in images])
+
+    ranked = sorted(groups.items(), key=lambda item: (math.isnan(over(item[1], by)), -over(item[1], by)))
+    rows = []
+    for (model, protocol), row in ranked:
+        told = published.get(model, {})
+        cells = [model, "-" if model in CLASSICAL else protocol, *(number(on(row, image, "psnr")) for image in images)]
+        cells += [number(over(row, "psnr")), number(over(row, "ssim"), 4), number(over(row, "oracle_psnr"))]
+        cells += [number(told.get("psnr", told.get("oracle_psnr", math.nan)))]
+        rows.append([*cells, str(sum(len(runs) for runs in row.values()))])
+    means = ["mean", "SSIM", "best step by the truth", "paper's, other images"]
+    return Table(title, ["network", "protocol", *images, *means, "runs"], rows)
 
 
 def eight_bits(picture: np.ndarray) -> np.ndarray:

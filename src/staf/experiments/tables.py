@@ -44,12 +44,12 @@ def mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values) if values else math.nan
 
 
-def number(value: float, digits: int = 2) -> str:
-    """A number for a table.
+def number(value: float, digits: int = 2, *, scientific: bool = False) -> str:
+    """A number for a table, with so many digits after the point.
 
-    >>> number(41.237), number(math.inf), number(math.nan)
-    ('41.24', 'inf', '-')
+    >>> number(41.237), number(math.inf), number(math.nan), number(3.51e-7, scientific=True)
+    ('41.24', 'inf', '-', '3.51e-07')
     """
     if math.isnan(value):
         return "-"
-    return f"{value:.{digits}f}" if math.isfinite(value) else str(value)
+    return f"{value:.{digits}{'e' if scientific else 'f'}}" if math.isfinite(value) else str(value)

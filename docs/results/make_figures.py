@@ -1,0 +1,87 @@
+"""The figures of these pages from the result folders of a run: `python docs/results/make_figures.py RESULTS MESHES`.
+
+RESULTS holds the folders audio, shapes, super-resolution and denoising; MESHES has armadillo.ply and lucy.ply.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from staf.experiments import Result, load_results
+
+HERE = Path(__file__).parent
+AUDIO = [
+    ("staf", "ours"),
+    ("ffn", "ours"),
+    ("finer", "ours"),
+    ("siren", "ours"),
+    ("staf", "released"),
+]
+SHAPES = [("finer", "ours"), ("staf", "ours"), ("siren", "ours"), ("finer", "paper")]
+RESTORED = {
+    "super-resolution": [("staf", "ours"), ("siren", "ours"), ("Lanczos", "ours"), ("pemlp", "paper"),
+                         ("staf", "released")],
+    "denoising": [("staf", "ours"), ("pemlp", "ours"), ("total variation", "ours"), ("pemlp", "paper"),
+                  ("staf", "released"), ("staf", "paper")],
+}  # fmt: skip
+PICTURE = "kodim23"
+
+
+def chosen(results: Sequence[Result], keys: Sequence[tuple[str, str]], **where: Any) -> list[Result]:
+    """The runs of these networks and protocols, in this order, whose configuration says `where`."""
+    found = {
+        (r.configuration["model"], r.configuration["protocol"]): r
+        for r in results
+        if all(r.configuration[name] == value for name, value in where.items())
+    }
+    return [found[key] for key in keys if key in found]
+
+
+def title(result: Result, measure: str) -> str:
+    name, protocol = str(result.configuration["model"]), str(result.configuration["protocol"])
+    return f"{name}\n{measure}" if name[0].isupper() or " " in name else f"{name}, {protocol}\n{measure}"
+
+
+def save(figure: Any, name: str, dpi: int = 80) -> None:
+    figure.savefig(HERE / "img" / name, dpi=dpi, pil_kwargs={"quality": 85, "optimize": True})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", type=Path)
+    parser.add_argument("meshes", type=Path)
+    arguments = parser.parse_args()
+    (HERE / "img").mkdir(exist_ok=True)
+
+    from staf.experiments.audio import figure
+
+    save(figure(chosen(load_results(arguments.results / "audio", "audio"), AUDIO)), "audio.jpg")
+
+    from staf.figures.restoration import restoration_comparison
+
+    for name, keys in RESTORED.items():
+        runs = chosen(load_results(arguments.results / name, name), keys, image=PICTURE)
+        pictures = {title(r, f"{r.metrics['psnr']:.2f} dB"): r.arrays()["restored"] / 255 for r in runs}
+        seen = runs[0].arrays()
+        save(restoration_comparison(seen["truth"] / 255, seen["observed"] / 255, pictures), f"{name}.jpg")
+
+    from staf.experiments.shape_surfaces import mesh_of
+    from staf.experiments.shapes import open_shape
+    from staf.figures import View, shape_comparison
+
+    results = load_results(arguments.results / "shapes", "shapes")
+    for name, view in {"armadillo": View(azimuth=160), "lucy": View(azimuth=0, up="z")}.items():
+        shape = open_shape(str(arguments.meshes / f"{name}.ply"), 256)
+        columns = {}
+        for run in chosen(results, SHAPES, shape=name):
+            mesh = mesh_of(run.arrays(), shape)
+            if mesh is not None:
+                columns[title(run, f"IoU {run.metrics['iou']:.4f}")] = shape.with_mesh(mesh)
+        save(shape_comparison(shape, columns, view=view, pixels=300), f"{name}.jpg")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+# ruff: noqa: T201
+"""The tables of these pages from `data/*.json`, and that data from the result files of a run.
+
+    python docs/results/make_tables.py                            # write the tables into the pages
+    python docs/results/make_tables.py collect audio results/audio  # keep what a run has found
+
+A table stands in its page between `<!-- table NAME -->` and `<!-- end -->`, and nobody writes there by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from staf.experiments import EXPERIMENTS, Result, load_results
+from staf.experiments.restored import image_table
+from staf.experiments.tables import Table
+
+HERE = Path(__file__).parent
+DATA = HERE / "data"
+NAMES = ("audio", "shapes", "super-resolution", "denoising")
+KEPT = ("experiment", "label", "protocol", "configuration", "data", "metrics", "device", "versions", "commit", "date")
+DETAILS = ("steps", "seconds", "parameters", "stopped", "kept_step", "oracle_step", "final_psnr", "grid")
+
+
+def read(name: str) -> list[Result]:
+    """The kept results of an experiment."""
+    documents = json.loads((DATA / f"{name}.json").read_text("utf-8"))
+    return [Result(DATA / f"{name}.json", document) for document in documents]
+
+
+def tables(name: str) -> dict[str, Table]:
+    """The tables of an experiment's page, by name."""
+    module, results = importlib.import_module(EXPERIMENTS[name]), read(name)
+    if name == "shapes":
+        return module.shape_tables(results)
+    if name == "audio":
+        return {name: module.table(results)}
+    return {name: image_table(module.table([]).title, results, module.PUBLISHED)}
+
+
+def with_tables(text: str, found: Mapping[str, Table]) -> str:
+    """The page with its tables; a name that the data lacks is an error."""
+
+    def one(match: re.Match[str]) -> str:
+        lines = found[match[1]].to_markdown().split("\n", 2)[2]
+        return f"<!-- table {match[1]} -->\n{lines}<!-- end -->"
+
+    return re.sub(r"<!-- table (\S+) -->\n.*?<!-- end -->", one, text, flags=re.S)
+
+
+def kept(result: Result, commit: str | None) -> dict[str, Any]:
+    """What is kept of a result: everything that says what was run and what came of it, but for arrays and history."""
+    document = {name: result.document[name] for name in KEPT}
+    document["metrics"] = {name: _short(value) for name, value in result.document["metrics"].items()}
+    document["details"] = {n: _short(result.details[n]) for n in DETAILS if n in result.details}
+    document["machine"] = result.document["machine"]["gpu"] or result.document["machine"]["cpu"]
+    document["commit"] = document["commit"] or commit
+    return document
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def collect(name: str, folders: Sequence[str], commit: str | None) -> None:
+    """Write data/NAME.json from result folders; of two results of one configuration the later stands."""
+    found = {}
+    for folder in folders:
+        for result in load_results(folder, name):
+            found[json.dumps(result.document["configuration"], sort_keys=True)] = kept(result, commit)
+    lines = ",\n".join(json.dumps(found[key], ensure_ascii=False) for key in sorted(found))
+    (DATA / f"{name}.json").write_text(f"[\n{lines}\n]\n", "utf-8")
+    print(f"{name}: {len(found)} results")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("verb", nargs="?", choices=["collect"])
+    parser.add_argument("name", nargs="?", choices=NAMES)
+    parser.add_argument("folders", nargs="*")
+    parser.add_argument("--commit", help="the commit that ran, where the machine had no history")
+    arguments = parser.parse_args()
+    if arguments.verb:
+        collect(arguments.name, arguments.folders, arguments.commit)
+        return
+    for name in NAMES:
+        page = HERE / f"{name}.md"
+        page.write_text(with_tables(page.read_text("utf-8"), tables(name)), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""The tables of docs/results are what its data says, and the data says where it comes from."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from staf.experiments.__main__ import main
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("make_tables", RESULTS / "make_tables.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["audio", "shapes", "super-resolution", "denoising"])
+def test_a_page_has_the_tables_of_its_data(script, name):
+    page = (RESULTS / f"{name}.md").read_text("utf-8")
+    found = script.tables(name)
+    assert re.findall(r"<!-- table (\S+) -->", page) == [table for table in found if f"<!-- table {table} -->" in page]
+    assert script.with_tables(page, found) == page
+    assert page.count("| staf |") >= 3
+    broken = re.sub(r"(\| staf \| ours \|) (\d)", r"\1 9\2", page, count=1)
+    assert broken != page
+    assert script.with_tables(broken, found) == page
+
+
+def test_every_number_names_its_run(script):
+    for name in script.NAMES:
+        for result in script.read(name):
+            document = result.document
+            assert document["experiment"] == name
+            assert document["commit"]
+            assert document["date"].startswith("2026-")
+            assert {"torch", "staf"} <= set(document["versions"])
+            assert document["machine"]
+            assert len(document["data"]["sha256"]) == 64
+
+
+def test_data_are_collected_from_a_run(script, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(script, "DATA", tmp_path)
+    np.save("wave.npy", np.sin(np.arange(400) * 0.1).astype(np.float32))
+    words = ["audio", "--recording", "wave.npy", "--models", "siren", "--protocols", "paper", "--steps", "1"]
+    assert main([*words, "--workers", "1", "--device", "cpu", "--no-progress", "--no-figures", "--folder", "r"]) == 0
+    script.collect("audio", ["r"], "abc")
+    (kept,) = json.loads((tmp_path / "audio.json").read_text())
+    assert kept["metrics"]["psnr"] == pytest.approx(script.read("audio")[0].metrics["psnr"])
+    assert kept["commit"]
+    assert "history" not in kept
+    text = "before\n<!-- table audio -->\nold\n<!-- end -->\nafter\n"
+    again = script.with_tables(text, script.tables("audio"))
+    assert "| siren | paper |" in again
+    assert again.startswith("before\n")
+    assert "old" not in again
+
+
+def test_pictures_are_small_and_named():
+    for picture in (RESULTS / "img").iterdir():
+        assert picture.stat().st_size < 300_000
+        assert any(f"img/{picture.name}" in page.read_text("utf-8") for page in RESULTS.glob("*.md"))
