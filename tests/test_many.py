@@ -40,8 +40,8 @@ def test_each_equals_its_own_fit(small):
 
 
 def test_pictures_of_one_size_start_by_their_own_spectra():
-    smooth = np.linspace(0, 255, 16 * 16, dtype=np.uint8).reshape(16, 16)
-    noise = np.random.default_rng(0).integers(0, 255, (16, 16), dtype=np.uint8)
+    smooth = np.linspace(0, 255, 40, dtype=np.uint8)[None].repeat(40, 0)
+    noise = np.random.default_rng(0).integers(0, 255, (40, 40), dtype=np.uint8)
     fits = staf.fit_many([smooth, noise], steps=1, progress=False)
     omega0 = [fit.module.architecture["arguments"]["omega0"] for fit in fits]
     assert omega0 == [plan(staf.open(image)).field(0).architecture["arguments"]["omega0"] for image in (smooth, noise)]

@@ -44,7 +44,9 @@ def test_the_first_layer_starts_at_the_pitch_of_the_spectrum_whatever_the_length
     assert hertz == pytest.approx(200 * 200 / 350, rel=0.1)
     chosen = plan(audio, model=model)
     assert 0.95 * hertz < fastest_hertz(chosen.field(0), seconds) <= hertz * 1.001
-    assert f"first weights enlarged to sines of up to {hertz:,.0f} Hz" in " ".join(chosen.reasons)
+    assert f"the first layer starts with sines of up to {hertz:,.0f} Hz, from the spectrum: its mean" in " ".join(
+        chosen.reasons
+    )
     # A task of the recording is planned as the recording is.
     assert plan(Reconstruction(audio), model=model).field(0).layers[0].weight.equal(chosen.field(0).layers[0].weight)
 

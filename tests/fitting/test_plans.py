@@ -28,7 +28,7 @@ def test_a_gpu_sees_every_point_and_a_cpu_mini_batches():
 
 def test_the_default_is_the_measured_recipe():
     recipe = plan(PHOTO, device="cuda").recipe
-    assert (recipe.steps, recipe.optimiser, recipe.rate, recipe.matrix_rate) == (1000, "muon", 3e-3, 3e-3)
+    assert (recipe.steps, recipe.optimiser, recipe.rate, recipe.matrix_rate) == (1000, "soap", 3e-3, 3e-3)
     assert (recipe.amplitude_rate, recipe.frequency_rate, recipe.phase_rate) == (3.0, 3.0, 3.0)
     field = plan(PHOTO).field(seed=0)
     first = field.activations[0]
@@ -43,7 +43,7 @@ def omega0_of(chosen) -> float:
     return chosen.field(0).architecture["arguments"]["omega0"]
 
 
-@pytest.mark.parametrize("model", ["staf", "siren", "finer"])
+@pytest.mark.parametrize("model", ["staf", "siren", "finer", "incode"])
 def test_pictures_of_one_size_and_other_detail_get_other_omega0(model):
     rng = np.random.default_rng(0)
     fine = rng.uniform(0, 1, (64, 64, 3)).astype(np.float32)
@@ -71,6 +71,7 @@ def test_budgets_are_kept_and_explained():
     assert "30 dB" in words
     assert "no budget was given: 600 steps, the default on this device" in plan(PHOTO).reasons
     assert "no budget was given: 1,000 steps, the default on this device" in plan(PHOTO, device="cuda").reasons
+    assert "at most 600 steps, the default on this device" in plan(PHOTO, Budget(target_db=40)).reasons
     assert "1 step, as asked" in plan(PHOTO, Budget(steps=1)).reasons
     both = " ".join(plan(PHOTO, Budget(steps=2000, seconds=3)).reasons)
     assert "2,000 steps, as asked" in both

@@ -55,11 +55,11 @@ def audio_field(
 def audio_reason(signal: Any, model: str, hertz: float, why: str) -> str:
     """What the network starts with, in words; `hertz` and `why` come from `spectrum.first_hertz`."""
     if model in SINES:
-        return f"first weights enlarged to sines of up to {hertz:,.0f} Hz over {signal.seconds:.3g} s: {why}"
+        return f"the first layer starts with sines of up to {hertz:,.0f} Hz, from the spectrum: {why}"
     if model == "pemlp":
         return f"{nyquist_bands(signal.samples)} bands for {signal.samples:,} samples"
     if model == "ffn":
-        return f"features of about {hertz:,.0f} Hz over {signal.seconds:.3g} s: {why}"
+        return f"features of about {hertz:,.0f} Hz, from the spectrum: {why}"
     return "its own constants"
 
 

@@ -27,10 +27,12 @@ FRAMES = 64
 FLOOR = 1e-9
 
 # omega0 = OMEGA0_PER_ROOT sqrt(mean frequency), within the ends. More than a quarter of (side + mean frequency) fits
-# the pixels as well and is noise between them; above 300 a network no longer trains.
+# the pixels as well and is noise between them, and of few pixels more than a hundredth of the side squared. Above 300
+# a network no longer trains.
 OMEGA0_PER_ROOT = 7.0
 OMEGA0_PER_SIDE = 0.25
-OMEGA0_ENDS = (5.0, 150.0)
+OMEGA0_PER_SQUARE = 0.01
+OMEGA0_ENDS = (0.5, 150.0)
 # The mean frequency of a sharp photograph for each pixel of its side, for a picture whose pixels cannot be seen.
 PHOTO = 0.7
 
@@ -114,7 +116,8 @@ def image_detail(signal: Any) -> tuple[float, float] | None:
 def image_omega0(signal: Any) -> tuple[float, str] | None:
     """The first layer's omega0 for a picture and why, in words; None for what is no picture.
 
-    min(7 sqrt(f), (side + f) / 4) between 5 and 150, where f is the mean frequency and `side` the longest in pixels.
+    min(7 sqrt(f), (side + f) / 4, side^2 / 100) between 0.5 and 150, where f is the mean frequency and `side` the
+    longest in pixels.
 
     >>> from types import SimpleNamespace
     >>> noise = np.random.default_rng(0).uniform(size=(64, 64, 1)).astype(np.float32)
@@ -126,13 +129,15 @@ def image_omega0(signal: Any) -> tuple[float, str] | None:
         return None
     detail = image_detail(signal)
     frequency, why = (PHOTO * max(shape), "as for a sharp photo of this size") if detail is None else _in_words(*detail)
-    wanted = min(OMEGA0_PER_ROOT * math.sqrt(frequency), OMEGA0_PER_SIDE * (max(shape) + frequency))
+    side = max(shape)
+    limits = (OMEGA0_PER_SIDE * (side + frequency), OMEGA0_PER_SQUARE * side**2)
+    wanted = min(OMEGA0_PER_ROOT * math.sqrt(frequency), *limits)
     return round(min(max(wanted, OMEGA0_ENDS[0]), OMEGA0_ENDS[1]), 1), why
 
 
 def _in_words(frequency: float, wave: float) -> tuple[float, str]:
     if wave == 0:
-        return frequency, "the picture does not vary"
+        return frequency, "it does not vary"
     words = (
         "as fine as noise" if wave < 3 else "that of a sharp photo" if wave < 6 else "soft" if wave < 12 else "smooth"
     )
@@ -166,13 +171,13 @@ def first_hertz(signal: Any, seconds: float, cycles: float = CYCLES) -> tuple[fl
     >>> hum = np.sin(2 * np.pi * 250 * np.arange(8000) / 8000)[:, None]
     >>> hertz, why = first_hertz(SimpleNamespace(array=hum, rate=8000, value_range=(-1, 1)), 1.0)
     >>> 180 < hertz < 260, why
-    (True, 'the mean frequency of the recording is 288 Hz')
+    (True, 'its mean frequency is 288 Hz')
     """
     mean = audio_detail(signal)
     if mean is None:
         wanted, why = TYPICAL_HERTZ, "as for music"
     else:
-        wanted, why = mean**2 / HERTZ, f"the mean frequency of the recording is {mean:,.0f} Hz"
+        wanted, why = mean**2 / HERTZ, f"its mean frequency is {mean:,.0f} Hz" if mean > 0 else "it does not vary"
     most = min(signal.rate / 4, cycles / seconds)
     return max(min(wanted, most), min(LOWEST_HERTZ, signal.rate / 4)), why
 
