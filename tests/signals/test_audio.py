@@ -18,7 +18,6 @@ def tone(n: int = 800, rate: int = 8000, channels: int = 1, frequency: float = 2
 @pytest.mark.parametrize(
     ("samples", "message"),
     [
-        (np.zeros(100), "silent"),
         (np.zeros((0, 2), np.float32), "length is zero"),
         (np.array([0.0, np.nan]), "must be numbers, got 1 NaN"),
         (np.ones((2, 3, 4)), r"must have shape \(n,\) or \(n, channels\)"),
@@ -35,6 +34,13 @@ def test_what_cannot_be_fitted_is_refused_in_words(samples, message):
 def test_rate(rate):
     with pytest.raises(SignalError, match="rate must be a whole number"):
         Audio(np.ones(4), rate)
+
+
+def test_silence_is_accepted_and_said():
+    audio = Audio(np.zeros(100), 8000)
+    assert audio.notes == ["the audio is silent: every sample is zero"]
+    assert audio.values().abs().max() == 0
+    assert audio.value_range == (-1, 1)
 
 
 def test_clipped_audio_is_accepted():

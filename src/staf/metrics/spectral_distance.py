@@ -23,8 +23,9 @@ def log_spectral_distance(
 
     LSD = mean_t sqrt(mean_f (L(prediction)_tf - L(target)_tf)^2), where L = 10 log10 max(P, floor) and P is the power
     spectrum of a frame of `window` samples under a Hann window, frames starting every `hop` samples. The floor lies
-    `floor_db` below the largest P of the target, so that what nobody hears has no part. Shorter signals are one frame,
-    and what remains after the last whole frame makes one more, ending with the signal. Zero is equality.
+    `floor_db` below the largest P of the target, or below 1 if it is silent, so that what nobody hears has no part.
+    Shorter signals are one frame, and what remains after the last whole frame makes one more, ending with the signal.
+    Zero is equality.
 
     >>> wave = torch.sin(torch.arange(4096) * 0.3)[:, None]
     >>> float(log_spectral_distance(wave, wave)), round(float(log_spectral_distance(10 * wave, wave, floor_db=-200)))
@@ -48,7 +49,7 @@ def log_spectral_distance(
         starts = torch.cat([starts, starts.new_tensor([samples - window])])
     parts = [starts[i : i + FRAMES_AT_ONCE] for i in range(0, len(starts), FRAMES_AT_ONCE)]
     largest = torch.stack([_power(target, part, window).max() for part in parts]).max()
-    floor = (largest * 10 ** (floor_db / 10)).clamp(min=torch.finfo(torch.float64).tiny)
+    floor = torch.where(largest > 0, largest, 1.0) * 10 ** (floor_db / 10)
     total = torch.zeros((), dtype=torch.float64, device=target.device)
     for part in parts:
         levels = [10 * _power(wave, part, window).clamp(min=floor).log10() for wave in (prediction, target)]

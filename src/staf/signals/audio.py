@@ -58,15 +58,16 @@ class Audio:
         self.samples, self.out_features = array.shape
         self.rate = _checked_rate(rate)
         own = float(np.abs(array).max())
-        if peak is None and own == 0:
-            raise SignalError("the audio is silent: every sample is zero, and there is nothing to fit")
         if peak is not None and not (math.isfinite(peak) and peak > 0 and own <= peak):
             raise SignalError(f"peak must be a positive number, not below the samples' own {own:g}, got {peak}")
-        self.peak = own if peak is None else float(peak)
+        # Silence has no peak to be divided by, and is zero on any scale.
+        self.peak = (own or 1.0) if peak is None else float(peak)
         self.name = name
         self.source = source
         self.subtype = subtype
         self.notes = list(notes)
+        if peak is None and own == 0:
+            self.notes.append("the audio is silent: every sample is zero")
 
     def __repr__(self) -> str:
         channels = CHANNELS.get(self.out_features, f"{self.out_features} channels")
