@@ -37,7 +37,19 @@ def test_blocks_nest_and_unknown_names_are_refused():
 @pytest.mark.gpu
 @pytest.mark.parametrize("precision", TOLERANCE)
 @pytest.mark.parametrize(
-    "size", [(1000, 256, 256), (777, 2, 256), (4096, 256, 3), (130, 37, 53), (5, 3, 7), (0, 16, 16)]
+    "size",
+    [
+        (1000, 256, 256),
+        (20_000, 256, 256),
+        (777, 2, 256),
+        (777, 6, 256),
+        (4096, 256, 3),
+        (900, 300, 2),
+        (130, 37, 53),
+        (130, 37, 12),
+        (5, 3, 7),
+        (0, 16, 16),
+    ],
 )
 def test_values_gradients_and_second_gradients(size, precision):
     rows, inputs, outputs = size
@@ -92,3 +104,25 @@ def test_the_global_flag_is_left_alone():
     with product_precision("tf32"):
         linear(torch.rand(64, 64, device="cuda"), torch.rand(64, 64, device="cuda"))
     assert torch.backends.cuda.matmul.allow_tf32 == before
+
+
+@pytest.mark.gpu
+def test_a_captured_backward_pass_with_its_branch_is_the_plain_one():
+    x, weight, bias = (torch.randn(*s, device="cuda") for s in ((4096, 256), (256, 256), (256,)))
+    leaves = [tensor.requires_grad_() for tensor in (x, weight, bias)]
+
+    def step():
+        with product_precision("tf32"):
+            return torch.autograd.grad(linear(linear(*leaves), *leaves[1:]).square().sum(), leaves)
+
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        expected = step()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = step()
+    for _ in range(3):
+        graph.replay()
+        torch.cuda.synchronize()
+        assert all(torch.equal(a, b) for a, b in zip(captured, expected, strict=True))

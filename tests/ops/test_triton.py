@@ -19,6 +19,10 @@ SIZES = [
     (3, 41, 5, 1, 2),
     (3, 41, 5, 5, 2),
     (1, 3, 2049, 1, 17),
+    (2, 33, 256, 1, 5),
+    (1, 20_000, 256, 1, 5),
+    (3, 901, 128, 1, 9),
+    (1, 9_001, 256, 1, 50),
 ]
 
 
@@ -54,6 +58,17 @@ def test_every_element_is_written_at_odd_sizes():
                     close(mine, true)
     finally:
         torch.use_deterministic_algorithms(before)
+
+
+def test_column_sums_are_those_of_the_gradient():
+    from staf.ops import column_sums
+    from staf.ops.sine_series import triton
+
+    for size in [(2, 33, 256, 1, 5), (1, 20_000, 256, 1, 5), (1, 20_000, 64, 1, 3), (3, 901, 128, 1, 9)]:
+        inputs = canonical(*size)
+        in_x = triton.gradients(canonical(*size, seed=1)[0], *inputs)[0]
+        close(column_sums.found(in_x), in_x.double().sum(1))
+    assert column_sums.found(triton.gradients(inputs[0][..., :100], inputs[0][..., :100], *inputs[1:])[0]) is None
 
 
 def test_error_over_sum_of_amplitudes_is_below_2e_6():

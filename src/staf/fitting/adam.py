@@ -1,4 +1,4 @@
-"""Adam on CUDA in two launches: gather the gradients, update everything.
+"""Adam on CUDA in two launches, however many parameters there are: count the step, update everything.
 
 torch's fused Adam launches twice for each group of rates and gives a 256 x 256 matrix to a single block, which costs a
 fifth of a small step. The formula is torch's.
@@ -17,18 +17,20 @@ from torch import Tensor
 
 BLOCK = 1024
 BETAS = (0.9, 0.999)
+# Gradients lie where the backward pass has put them, and a kernel is told each one's place: this many at most.
+TOGETHER = 32
 
 
 @triton.jit
 def _adam_kernel(
+    gradients,
+    table_pointer,
     parameter_pointer,
-    gradient_pointer,
     mean_pointer,
     square_pointer,
-    group_pointer,
     rate_pointer,
     step_pointer,
-    size,
+    MEMBERS: tl.constexpr,
     BETA1: tl.constexpr,
     BETA2: tl.constexpr,
     LOG2_BETA1: tl.constexpr,
@@ -36,13 +38,20 @@ def _adam_kernel(
     EPSILON: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    place = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    exists = place < size
+    """One block of one parameter; its row of the table is (member, group, first element, size, place in the buffer)."""
+    row = table_pointer + tl.program_id(0) * 5
+    member = tl.load(row)
+    inside = tl.load(row + 2) + tl.arange(0, BLOCK)
+    exists = inside < tl.load(row + 3)
+    place = tl.load(row + 4) + inside
+    gradient = tl.zeros((BLOCK,), dtype=tl.float32)
+    for which in tl.static_range(MEMBERS):
+        if member == which:
+            gradient = tl.load(gradients[which] + inside, mask=exists, other=0.0)
     step = tl.load(step_pointer)
-    gradient = tl.load(gradient_pointer + place, mask=exists, other=0.0)
     mean = tl.load(mean_pointer + place, mask=exists, other=0.0)
     square = tl.load(square_pointer + place, mask=exists, other=0.0)
-    rate = tl.load(rate_pointer + tl.load(group_pointer + place, mask=exists, other=0).to(tl.int32))
+    rate = tl.load(rate_pointer + tl.load(row + 1))
     mean = mean + (1 - BETA1) * (gradient - mean)
     square = BETA2 * square + (1 - BETA2) * gradient * gradient
     correction1 = 1 - tl.exp2(step * LOG2_BETA1)
@@ -64,17 +73,16 @@ class FlatAdam(torch.optim.Optimizer):
         groups = list(groups)
         super().__init__([{"params": members} for members in groups], {})
         self.members = [parameter for members in groups for parameter in members]
-        device = rates.device
-        sizes = torch.tensor([parameter.numel() for parameter in self.members], device=device)
-        owners = torch.tensor([i for i, members in enumerate(groups) for _ in members], device=device)
+        owners = [group for group, members in enumerate(groups) for _ in members]
         self.rates = rates
-        self.group = owners.repeat_interleave(sizes).to(torch.uint8)
         self.flat = torch.cat([parameter.detach().reshape(-1) for parameter in self.members])
         self.mean, self.square = torch.zeros_like(self.flat), torch.zeros_like(self.flat)
-        self.count = torch.zeros((), device=device)
+        self.count = torch.zeros((), device=rates.device)
+        rows: list[list[list[int]]] = [[] for _ in range(0, len(self.members), TOGETHER)]
         start = 0
-        for parameter in self.members:
-            place = slice(start, start + parameter.numel())
+        for index, parameter in enumerate(self.members):
+            size = parameter.numel()
+            place = slice(start, start + size)
             parameter.data = self.flat[place].view(parameter.shape)
             # The state is views, so that checkpoints read and restore it by parameter.
             self.state[parameter] = {
@@ -82,29 +90,33 @@ class FlatAdam(torch.optim.Optimizer):
                 "exp_avg": self.mean[place].view(parameter.shape),
                 "exp_avg_sq": self.square[place].view(parameter.shape),
             }
-            start += parameter.numel()
+            member, group = index % TOGETHER, owners[index]
+            rows[index // TOGETHER] += [[member, group, first, size, start] for first in range(0, size, BLOCK)]
+            start += size
+        self.tables = [torch.tensor(table, device=rates.device).reshape(-1, 5) for table in rows]
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
-        gradients = [
-            parameter.grad if parameter.grad is not None else torch.zeros_like(parameter) for parameter in self.members
-        ]
         self.count.add_(1)
-        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
-        size = self.flat.numel()
-        _adam_kernel[(triton.cdiv(size, BLOCK),)](
-            self.flat,
-            flat,
-            self.mean,
-            self.square,
-            self.group,
-            self.rates,
-            self.count,
-            size,
-            BETA1=BETAS[0],
-            BETA2=BETAS[1],
-            LOG2_BETA1=math.log2(BETAS[0]),
-            LOG2_BETA2=math.log2(BETAS[1]),
-            EPSILON=1e-8,
-            BLOCK=BLOCK,
-        )
+        for number, table in enumerate(self.tables):
+            members = self.members[number * TOGETHER : (number + 1) * TOGETHER]
+            gradients = tuple(
+                torch.zeros_like(parameter) if parameter.grad is None else parameter.grad.contiguous()
+                for parameter in members
+            )
+            _adam_kernel[(len(table),)](
+                gradients,
+                table,
+                self.flat,
+                self.mean,
+                self.square,
+                self.rates,
+                self.count,
+                MEMBERS=len(members),
+                BETA1=BETAS[0],
+                BETA2=BETAS[1],
+                LOG2_BETA1=math.log2(BETAS[0]),
+                LOG2_BETA2=math.log2(BETAS[1]),
+                EPSILON=1e-8,
+                BLOCK=BLOCK,
+            )

@@ -1,8 +1,8 @@
 """Sine and cosine of frequency x + phase inside Triton kernels.
 
-Angles are counted in turns. frequency / 2 pi is carried as two floats, so fma(high, x, -n), with n the nearest integer,
-is the reduced angle with a single rounding; the hardware sine then works on [-2 pi, 2 pi], where its error is 2^-20.5.
-Measured error below 1e-6 for angles up to 1e4.
+Turns are taken off before radians are made. frequency / 2 pi is carried as two floats, so fma(high, x, -n), with n the
+nearest integer, is the fraction of a turn with a single rounding; the hardware sine then works on [-2 pi, 2 pi], where
+its error is 2^-20.5. Measured error below 1e-6 for angles up to 1e4.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ def hardware_cosine(angle):
 
 @triton.jit
 def turns(frequency, phase):
-    """(high, low, rest) with frequency x + phase = 2 pi ((high + low) x + rest) modulo one turn."""
+    """(high, low, rest) with frequency x + phase = 2 pi high x + low x + rest, up to whole turns."""
     high = frequency * INVERSE
     low = tl.fma(frequency, INVERSE, -high) + frequency * INVERSE_REST
     whole = tl.floor(phase * INVERSE + 0.5)
     rest = tl.fma(phase, INVERSE, -whole) + phase * INVERSE_REST
-    return high, low, rest
+    return high, low * TURN, rest * TURN
 
 
 @triton.jit
 def reduced_angle(x, high, low, rest):
-    """2 pi ((high + low) x + rest) less whole turns of high x; between -2 pi and 2 pi."""
-    whole = tl.fma(high, x, ROUNDER) - ROUNDER
-    return (tl.fma(low, x, tl.fma(high, x, -whole)) + rest) * TURN
+    """2 pi high x + low x + rest, less whole turns of high x; between -2 pi and 2 pi."""
+    minus_whole = ROUNDER - tl.fma(high, x, ROUNDER)
+    return tl.fma(tl.fma(high, x, minus_whole), TURN, tl.fma(low, x, rest))

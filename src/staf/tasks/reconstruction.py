@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from ..fitting.history import decibels
 from ..fitting.task import Batch, Predict
 from ..metrics import log_spectral_distance
+from ..ops.squared_error import weighted_squared_error
 from ..signals.grid import Convention, coordinates
 from ..signals.value_transform import value_transform
 from .image_measures import image_measures
@@ -85,8 +86,7 @@ class Reconstruction:
         return Batch(index_points, target, weight)
 
     def loss(self, field: nn.Module, batch: Batch) -> Tensor:
-        error = (field(batch.coordinates) - batch.target).square().mean(-1)
-        return torch.dot(error, batch.weight.to(error.dtype))
+        return weighted_squared_error(field(batch.coordinates), batch.target, batch.weight)
 
     def evaluate(self, predict: Predict) -> dict[str, float]:
         """PSNR of one fresh pass over all points, clamped, peak 1; images add SSIM, audio a spectral distance in dB."""

@@ -13,9 +13,12 @@ from torch import Tensor
 from torch.autograd import Function
 
 from staf.ops.backend import note
+from staf.ops.linear.beside import side_by_side
 
 # Up to this many inputs are coordinates, which are multiplied exactly.
 COORDINATES = 8
+# Up to this many points, of all networks together, a product leaves room on the GPU for another.
+FEW_POINTS = 16_384
 
 
 class Product(Function):
@@ -37,11 +40,12 @@ class Product(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         a, b = ctx.saved_tensors
         (grad,) = grads
-        in_a = in_b = in_bias = None
-        if ctx.needs_input_grad[0]:
-            in_a = Product.apply(grad, b.mT, None, _of_inputs(a, ctx.precision))
-        if any(ctx.needs_input_grad[1:3]):
-            in_b, in_bias = Sums.apply(grad, a, ctx.precision)
+        of_input, of_weights = ctx.needs_input_grad[0], any(ctx.needs_input_grad[1:3])
+        in_a, (in_b, in_bias) = side_by_side(
+            lambda: Product.apply(grad, b.mT, None, _of_inputs(a, ctx.precision)) if of_input else None,
+            lambda: Sums.apply(grad, a, ctx.precision) if of_weights else (None, None),
+            fork=of_input and of_weights and a.shape[0] * a.shape[1] <= FEW_POINTS,
+        )
         return in_a, in_b, in_bias if ctx.needs_input_grad[2] else None, None
 
     @staticmethod

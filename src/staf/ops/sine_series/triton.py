@@ -11,27 +11,33 @@ import torch
 import triton
 from torch import Tensor
 
+from staf.ops import column_sums
 from staf.ops.sine_series.loop import Five, Four
-from staf.ops.sine_series.triton_kernels import (
+from staf.ops.sine_series.triton_kernels import finish_kernel, gradients_kernel, second_kernel, value_kernel
+from staf.ops.sine_series.triton_shared import (
     few_gradients_kernel,
-    finish_kernel,
-    gradients_kernel,
-    second_kernel,
-    value_kernel,
+    finish_shared_kernel,
+    many_gradients_kernel,
+    shared_value_kernel,
 )
 
-# A tile's rows, columns and warps: (few terms or little work, otherwise), chosen by timing on an H200.
-SHARED_VALUE_TILES = ((1, 1024, 4), (4, 512, 4))
-SHARED_SUM_TILES = ((2, 512, 4), (8, 512, 4))
+# All of these are chosen by timing on an H200. With one set of sinusoids: numbers and warps of a program forward, for
+# few terms and for many.
+FEW_TERMS = 8
+VALUE_BLOCKS = ((2048, 4), (4096, 4))
+# Backward: numbers of a part, parts of a tile, warps, and how many programs share the work; for few terms, with little
+# work and with much, and for many terms.
+LITTLE_WORK = 2**22
+FEW_TILES = ((128, 4, 1, 1056), (128, 8, 4, 4224))
+MANY_TILE = (128, 6, 1, 12672)
+# Narrower columns are not summed in passing: their sums would have too many rows.
+LEAST_WIDTH = 64
+# Rows, columns and warps of a tile with a set for each column, where this many programs (at most) go down the rows of
+# each network, and of second derivatives with one set.
 COLUMN_VALUE_TILE = (16, 128, 4)
 COLUMN_SUM_TILE = (32, 128, 4)
-FEW_TERMS = 8
-LITTLE_WORK = 2**22
-# Of the gradients of few terms: elements of a tile, warps, and how many programs there are in all.
-FEW_TILE = (512, 4)
-FEW_PROGRAMS = 132 * 16
-# With a set per column, this many programs (at most) go down the rows of each network.
 ROW_PROGRAMS = 512
+SECOND_TILE = (2, 512, 4)
 
 
 def value(x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> Tensor:
@@ -39,25 +45,34 @@ def value(x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> Ten
     x = x.contiguous()
     parameters = _contiguous(amplitude, frequency, phase)
     out = torch.empty_like(x)
-    light = amplitude.shape[2] <= FEW_TERMS or x.numel() < LITTLE_WORK
-    tile = SHARED_VALUE_TILES[0 if light else 1] if amplitude.shape[1] == 1 else COLUMN_VALUE_TILE
-    points, width, elements, options = _layout(x, amplitude, tile)
-    slots = triton.cdiv(points, options["ROWS"])
-    grid = (slots * x.shape[0], triton.cdiv(width, options["COLUMNS"]))
+    networks, columns, terms = amplitude.shape
     with torch.cuda.device(x.device):
-        value_kernel[grid](x, *parameters, out, points, width, elements, slots, **options)
+        if columns == 1:
+            block, warps = VALUE_BLOCKS[terms > FEW_TERMS]
+            elements = x.numel() // networks
+            slots = triton.cdiv(elements, block)
+            options = {"TERMS": terms, "BLOCK": block, "UNROLL": _unroll(terms), "num_warps": warps}
+            shared_value_kernel[(slots * networks,)](x, *parameters, out, elements, slots, **options)
+        else:
+            points, width, elements, options = _layout(x, amplitude, COLUMN_VALUE_TILE)
+            slots = triton.cdiv(points, options["ROWS"])
+            grid = (slots * networks, triton.cdiv(width, options["COLUMNS"]))
+            value_kernel[grid](x, *parameters, out, points, width, elements, slots, **options)
     return out
 
 
 def gradients(grad: Tensor, x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> Four:
-    """Gradients of `sum(grad * value)` in x, amplitude, frequency and phase."""
+    """Gradients of `sum(grad * value)` in x, amplitude, frequency and phase.
+
+    With one set of sinusoids and rows that fill parts, the column sums of the first are left with it.
+    """
     grad, x = grad.contiguous(), x.contiguous()
     parameters = _contiguous(amplitude, frequency, phase)
     in_x = torch.empty_like(x)
-    if amplitude.shape[1] == 1 and amplitude.shape[2] <= FEW_TERMS and x.numel() > 0:
-        sums = _few_gradients(grad, x, parameters, in_x)
-        return in_x, sums[0], sums[1], sums[2]
-    sums = _summed(gradients_kernel, [grad, x, *parameters, in_x], x, parameters[0], scaled=True)
+    if amplitude.shape[1] == 1 and x.numel() > 0:
+        sums = _shared_gradients(grad, x, parameters, in_x)
+    else:
+        sums = _summed(gradients_kernel, [grad, x, *parameters, in_x], x, parameters[0], scaled=True)
     return in_x, sums[0], sums[1], sums[2]
 
 
@@ -82,43 +97,93 @@ def second(
     return in_grad, in_x, sums[0], sums[1], sums[2]
 
 
-def _few_gradients(grad: Tensor, x: Tensor, parameters: list[Tensor], in_x: Tensor) -> Tensor:
+def _shared_gradients(grad: Tensor, x: Tensor, parameters: list[Tensor], in_x: Tensor) -> Tensor:
+    """Write in_x, leave its column sums with it, and return the three parameters' sums: (3, networks, 1, terms)."""
     networks, _, terms = parameters[0].shape
+    few = terms <= FEW_TERMS
+    kernel = few_gradients_kernel if few else many_gradients_kernel
+    block, parts, warps, programs = FEW_TILES[x.numel() >= LITTLE_WORK] if few else MANY_TILE
+    width = x.shape[2]
     elements = x.numel() // networks
-    columns, warps = FEW_TILE
-    slots = max(1, min(triton.cdiv(FEW_PROGRAMS, networks), triton.cdiv(elements, columns)))
-    tiles = triton.cdiv(triton.cdiv(elements, slots), columns)
-    slots = triton.cdiv(elements, tiles * columns)
+    tile = block * parts
+    slots = max(1, min(triton.cdiv(programs, networks), triton.cdiv(elements, tile)))
+    tiles = triton.cdiv(triton.cdiv(elements, slots), tile)
+    slots = triton.cdiv(elements, tiles * tile)
+    period = _period(width, block, parts)
     partial = torch.empty(networks * 3 * terms * slots, device=x.device, dtype=torch.float32)
+    columns = torch.empty(networks * slots * period * block, device=x.device, dtype=torch.float32)
+    options = {"TERMS": terms, "BLOCK": block, "PARTS": parts, "PERIOD": period, "num_warps": warps}
     with torch.cuda.device(x.device):
-        few_gradients_kernel[(slots * networks,)](
-            grad, x, *parameters, in_x, partial, elements, slots, tiles, TERMS=terms, COLUMNS=columns, num_warps=warps
-        )
-        return _finished(partial, parameters[0], slots, 1, scaled=True)
+        kernel[(slots * networks,)](grad, x, *parameters, in_x, partial, columns, elements, slots, tiles, **options)
+        sums, column_out = _finished_shared(partial, parameters[0], slots, columns, width if period else 0, scaled=True)
+    if period:
+        column_sums.leave(in_x, column_out)
+    return sums
+
+
+def _period(width: int, block: int, parts: int) -> int:
+    """How many parts a row takes, where tiles hold whole rows or parts do; 0 otherwise."""
+    period = max(1, width // block)
+    aligned = width % block == 0 if width > block else block % width == 0
+    return period if width >= LEAST_WIDTH and aligned and parts % period == 0 else 0
+
+
+def _finished_shared(
+    partial: Tensor, amplitude: Tensor, slots: int, columns: Tensor, width: int, scaled: bool
+) -> tuple[Tensor, Tensor]:
+    """Add up the slots: the parameters' sums (3, networks, 1, terms) and those of columns (networks, width)."""
+    networks, _, terms = amplitude.shape
+    out = torch.empty((3, networks, 1, terms), device=partial.device, dtype=torch.float32)
+    column_out = torch.empty((networks, width), device=partial.device, dtype=torch.float32)
+    rows = columns.numel() // (networks * max(1, width))
+    programs = 3 * terms + triton.cdiv(width, 8)
+    finish_shared_kernel[(programs * networks,)](
+        partial,
+        amplitude,
+        columns,
+        out,
+        column_out,
+        slots,
+        rows,
+        width,
+        networks,
+        programs,
+        TERMS=terms,
+        SCALED=scaled,
+        BLOCK=4096,
+        COLUMNS=8,
+        num_warps=8,
+    )
+    return out, column_out
 
 
 def _contiguous(*tensors: Tensor) -> list[Tensor]:
     return [tensor.contiguous() for tensor in tensors]
 
 
+def _unroll(terms: int) -> int:
+    return terms if terms <= FEW_TERMS else 2
+
+
 def _layout(x: Tensor, amplitude: Tensor, tile: tuple[int, int, int]) -> tuple[int, int, int, dict]:
     """Rows, columns and elements per network as the kernels see them, and their compile-time options."""
     _, points, width = x.shape
     _, columns, terms = amplitude.shape
-    shared = columns == 1
     elements = points * width
-    if shared:
+    if columns == 1:
         points, width = triton.cdiv(elements, tile[1]), tile[1]
-    options = {"TERMS": terms, "SHARED": shared, "ROWS": tile[0], "COLUMNS": tile[1], "num_warps": tile[2]}
-    return points, width, elements, {**options, "UNROLL": terms if terms <= FEW_TERMS else 2}
+    options = {"TERMS": terms, "ROWS": tile[0], "COLUMNS": tile[1], "UNROLL": _unroll(terms), "num_warps": tile[2]}
+    return points, width, elements, options
 
 
 def _summed(kernel: triton.JITFunction, arguments: list[Tensor], x: Tensor, amplitude: Tensor, scaled: bool) -> Tensor:
     """Launch a kernel that leaves sums of tiles, then add them up: (3, networks, columns, terms)."""
     networks, columns, terms = amplitude.shape
     shared = columns == 1
-    tile = SHARED_SUM_TILES[0 if x.numel() < LITTLE_WORK else 1] if shared else COLUMN_SUM_TILE
+    tile = SECOND_TILE if shared else COLUMN_SUM_TILE
     points, width, elements, options = _layout(x, amplitude, tile)
+    if kernel is second_kernel:
+        options["SHARED"] = shared
     row_tiles = triton.cdiv(points, options["ROWS"])
     tiles = 1 if shared else triton.cdiv(row_tiles, ROW_PROGRAMS)
     slots = triton.cdiv(row_tiles, tiles)
@@ -126,14 +191,10 @@ def _summed(kernel: triton.JITFunction, arguments: list[Tensor], x: Tensor, ampl
     grid = (slots * networks, triton.cdiv(width, options["COLUMNS"]))
     with torch.cuda.device(x.device):
         kernel[grid](*arguments, partial, points, width, elements, slots, tiles, **options)
-        return _finished(partial, amplitude, slots, width, scaled)
-
-
-def _finished(partial: Tensor, amplitude: Tensor, slots: int, width: int, scaled: bool) -> Tensor:
-    """Add up the slots of every sum: (3, networks, columns, terms)."""
-    networks, columns, terms = amplitude.shape
-    out = torch.empty((3, networks, columns, terms), device=partial.device, dtype=torch.float32)
-    finish_kernel[(columns * networks, 3 * terms)](
-        partial, amplitude, out, slots, width, networks, TERMS=terms, SHARED=columns == 1, SCALED=scaled, BLOCK=1024
-    )
+        if shared:
+            return _finished_shared(partial, amplitude, slots, partial, 0, scaled)[0]
+        out = torch.empty((3, networks, columns, terms), device=x.device, dtype=torch.float32)
+        finish_kernel[(columns * networks, 3 * terms)](
+            partial, amplitude, out, slots, width, networks, TERMS=terms, SCALED=scaled, BLOCK=1024
+        )
     return out

@@ -1,8 +1,8 @@
-"""Device code of the sine series; `triton.py` launches it.
+"""Device code of the sine series with a set of sinusoids for each column, and of its second derivatives.
 
 A tile is (rows, columns) of `x`. Where each column has its own parameter set, columns are the width and a program goes
-down several tiles, adding to its own slot of partial sums; where one set serves all, x is cut into rows of COLUMNS
-elements whatever its shape, and a program's slot is one number per parameter.
+down several tiles, adding to its own slot of partial sums; where one set serves all (SHARED, second derivatives alone),
+x is cut into rows of COLUMNS elements whatever its shape, and a program's slot is one number per parameter.
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ def value_kernel(
     elements,
     slots,
     TERMS: tl.constexpr,
-    SHARED: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
     UNROLL: tl.constexpr,
@@ -56,13 +55,13 @@ def value_kernel(
     network = (tl.program_id(0) // slots).to(tl.int64)
     start, offsets, exists, columns = _tile(slot, tl.program_id(1), points, width, elements, ROWS, COLUMNS)
     start += network * elements
-    sets = network * TERMS * (1 if SHARED else width)
+    sets = network * TERMS * width
     x = tl.load(x_pointer + start + offsets, mask=exists, other=0.0)
     total = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
     for k in tl.range(0, TERMS, loop_unroll_factor=UNROLL):
-        amplitude = _set(amplitude_pointer + sets, columns, width, k, TERMS, SHARED)
-        frequency = _set(frequency_pointer + sets, columns, width, k, TERMS, SHARED)
-        phase = _set(phase_pointer + sets, columns, width, k, TERMS, SHARED)
+        amplitude = _set(amplitude_pointer + sets, columns, width, k, TERMS, False)
+        frequency = _set(frequency_pointer + sets, columns, width, k, TERMS, False)
+        phase = _set(phase_pointer + sets, columns, width, k, TERMS, False)
         high, low, rest = turns(frequency, phase)
         total += amplitude * hardware_sine(reduced_angle(x, high, low, rest))
     tl.store(out_pointer + start + offsets, total, mask=exists)
@@ -94,16 +93,15 @@ def gradients_kernel(
     slots,
     tiles,
     TERMS: tl.constexpr,
-    SHARED: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
     UNROLL: tl.constexpr,
 ):
     slot = tl.program_id(0) % slots
     network = (tl.program_id(0) // slots).to(tl.int64)
-    sets = network * TERMS * (1 if SHARED else width)
+    sets = network * TERMS * width
     # Sums of one kind lie together: (networks, 3, kept).
-    kept = tl.cast(TERMS, tl.int64) * slots * (1 if SHARED else width)
+    kept = tl.cast(TERMS, tl.int64) * slots * width
     first = partial_pointer + network * 3 * kept
     for tile in range(tiles):
         start, offsets, exists, columns = _tile(
@@ -114,72 +112,19 @@ def gradients_kernel(
         grad = tl.load(grad_pointer + start + offsets, mask=exists, other=0.0)
         slope = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
         for k in tl.range(0, TERMS, loop_unroll_factor=UNROLL):
-            amplitude = _set(amplitude_pointer + sets, columns, width, k, TERMS, SHARED)
-            frequency = _set(frequency_pointer + sets, columns, width, k, TERMS, SHARED)
-            phase = _set(phase_pointer + sets, columns, width, k, TERMS, SHARED)
+            amplitude = _set(amplitude_pointer + sets, columns, width, k, TERMS, False)
+            frequency = _set(frequency_pointer + sets, columns, width, k, TERMS, False)
+            phase = _set(phase_pointer + sets, columns, width, k, TERMS, False)
             high, low, rest = turns(frequency, phase)
             angle = reduced_angle(x, high, low, rest)
             cosine = hardware_cosine(angle)
             weighted = grad * cosine
             slope += amplitude * frequency * cosine
-            _keep(first, grad * hardware_sine(angle), columns, width, k, TERMS, tile, slot, slots, SHARED)
-            _keep(first + kept, weighted * x, columns, width, k, TERMS, tile, slot, slots, SHARED)
-            _keep(first + 2 * kept, weighted, columns, width, k, TERMS, tile, slot, slots, SHARED)
+            _keep(first, grad * hardware_sine(angle), columns, width, k, TERMS, tile, slot, slots, False)
+            _keep(first + kept, weighted * x, columns, width, k, TERMS, tile, slot, slots, False)
+            _keep(first + 2 * kept, weighted, columns, width, k, TERMS, tile, slot, slots, False)
         tl.store(in_x_pointer + start + offsets, grad * slope, mask=exists)
         tl.debug_barrier()
-
-
-@triton.jit
-def few_gradients_kernel(
-    grad_pointer,
-    x_pointer,
-    amplitude_pointer,
-    frequency_pointer,
-    phase_pointer,
-    in_x_pointer,
-    partial_pointer,
-    elements,
-    slots,
-    tiles,
-    TERMS: tl.constexpr,
-    COLUMNS: tl.constexpr,
-):
-    """The gradients of one shared set of few terms: sums stay in registers over all tiles of a program."""
-    slot = tl.program_id(0) % slots
-    network = (tl.program_id(0) // slots).to(tl.int64)
-    sets = network * TERMS
-    lanes = tl.arange(0, COLUMNS)
-    nothing = tl.zeros((COLUMNS,), dtype=tl.float32)
-    sums = ()
-    for _ in tl.static_range(3 * TERMS):
-        sums = sums + (nothing,)  # noqa: RUF005
-    for tile in range(tiles):
-        inside = (slot.to(tl.int64) * tiles + tile) * COLUMNS + lanes
-        exists = inside < elements
-        place = network * elements + inside
-        x = tl.load(x_pointer + place, mask=exists, other=0.0)
-        grad = tl.load(grad_pointer + place, mask=exists, other=0.0)
-        slope = tl.zeros((COLUMNS,), dtype=tl.float32)
-        added = ()
-        for k in tl.static_range(TERMS):
-            amplitude = tl.load(amplitude_pointer + sets + k)
-            frequency = tl.load(frequency_pointer + sets + k)
-            high, low, rest = turns(frequency, tl.load(phase_pointer + sets + k))
-            angle = reduced_angle(x, high, low, rest)
-            cosine = hardware_cosine(angle)
-            weighted = grad * cosine
-            slope += amplitude * frequency * cosine
-            added = added + (  # noqa: RUF005
-                sums[3 * k] + grad * hardware_sine(angle),
-                sums[3 * k + 1] + weighted * x,
-                sums[3 * k + 2] + weighted,
-            )
-        sums = added
-        tl.store(in_x_pointer + place, grad * slope, mask=exists)
-    first = partial_pointer + network * 3 * TERMS * slots + slot
-    for k in tl.static_range(TERMS):
-        for which in tl.static_range(3):
-            tl.store(first + (which * TERMS + k) * slots, tl.sum(sums[3 * k + which]))
 
 
 @triton.jit
@@ -256,28 +201,22 @@ def finish_kernel(
     width,
     networks,
     TERMS: tl.constexpr,
-    SHARED: tl.constexpr,
     SCALED: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """Add the slots of one parameter in order; out is (3, networks, columns, terms)."""
-    columns = 1 if SHARED else width
-    column = tl.program_id(0) % columns
-    network = (tl.program_id(0) // columns).to(tl.int64)
+    """Add the slots of one column's parameter in order; out is (3, networks, width, terms)."""
+    column = tl.program_id(0) % width
+    network = (tl.program_id(0) // width).to(tl.int64)
     which = (tl.program_id(1) // TERMS).to(tl.int64)
     k = tl.program_id(1) % TERMS
-    kept = (network * 3 + which) * slots * TERMS * columns
+    kept = (network * 3 + which) * slots * TERMS * width
     slot = tl.arange(0, BLOCK)
     total = tl.zeros((BLOCK,), dtype=tl.float64)
     for start in range(0, slots, BLOCK):
-        exists = start + slot < slots
-        if SHARED:
-            place = partial_pointer + kept + k * slots + start + slot
-        else:
-            place = partial_pointer + kept + ((start + slot) * TERMS + k) * width + column
-        total += tl.load(place, mask=exists, other=0.0).to(tl.float64)
+        place = partial_pointer + kept + ((start + slot) * TERMS + k) * width + column
+        total += tl.load(place, mask=start + slot < slots, other=0.0).to(tl.float64)
     result = tl.sum(total)
-    to = (network * columns + column) * TERMS + k
+    to = (network * width + column) * TERMS + k
     if SCALED:
         result *= tl.where(which > 0, tl.load(amplitude_pointer + to), 1.0).to(tl.float64)
-    tl.store(out_pointer + which * networks * columns * TERMS + to, result.to(tl.float32))
+    tl.store(out_pointer + which * networks * width * TERMS + to, result.to(tl.float32))

@@ -1,0 +1,260 @@
+"""Device code of the sine series where one set of sinusoids serves all of x: x is a line of numbers, cut into parts.
+
+A part is BLOCK numbers side by side, and a tile is PARTS of them. A program sums over its tiles into its own slot, so
+that `finish_kernel` adds the slots in order. Where a tile holds whole rows of x, the sums of each column of the
+gradient in x, which the layer below needs for its bias, are made in passing: lane l of part p belongs to the column
+(p BLOCK + l) % width, and PERIOD is how many parts a row takes (0: these sums are not wanted).
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from staf.ops.triton_math import hardware_cosine, hardware_sine, reduced_angle, turns
+
+
+@triton.jit
+def shared_value_kernel(
+    x_pointer,
+    amplitude_pointer,
+    frequency_pointer,
+    phase_pointer,
+    out_pointer,
+    elements,
+    slots,
+    TERMS: tl.constexpr,
+    BLOCK: tl.constexpr,
+    UNROLL: tl.constexpr,
+):
+    slot = tl.program_id(0) % slots
+    network = (tl.program_id(0) // slots).to(tl.int64)
+    inside = slot.to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    exists = inside < elements
+    place = network * elements + inside
+    sets = network * TERMS
+    x = tl.load(x_pointer + place, mask=exists, other=0.0)
+    total = tl.zeros((BLOCK,), dtype=tl.float32)
+    for k in tl.range(0, TERMS, loop_unroll_factor=UNROLL):
+        amplitude = tl.load(amplitude_pointer + sets + k)
+        high, low, rest = turns(tl.load(frequency_pointer + sets + k), tl.load(phase_pointer + sets + k))
+        total += amplitude * hardware_sine(reduced_angle(x, high, low, rest))
+    tl.store(out_pointer + place, total, mask=exists)
+
+
+@triton.jit
+def _term(amplitude_pointer, frequency_pointer, phase_pointer, place):
+    """A term's constants: three of its angle, and its steepest slope."""
+    frequency = tl.load(frequency_pointer + place)
+    high, low, rest = turns(frequency, tl.load(phase_pointer + place))
+    return high, low, rest, tl.load(amplitude_pointer + place) * frequency
+
+
+@triton.jit
+def _added(parts, index: tl.constexpr, more, count: tl.constexpr):
+    """The tuple with `more` added to one member."""
+    result = ()
+    for part in tl.static_range(count):
+        if part == index:
+            result = result + (parts[part] + more,)  # noqa: RUF005
+        else:
+            result = result + (parts[part],)  # noqa: RUF005
+    return result
+
+
+@triton.jit
+def few_gradients_kernel(
+    grad_pointer,
+    x_pointer,
+    amplitude_pointer,
+    frequency_pointer,
+    phase_pointer,
+    in_x_pointer,
+    partial_pointer,
+    column_pointer,
+    elements,
+    slots,
+    tiles,
+    TERMS: tl.constexpr,
+    BLOCK: tl.constexpr,
+    PARTS: tl.constexpr,
+    PERIOD: tl.constexpr,
+):
+    """Gradients for few terms: constants and sums stay in registers over all tiles of a program."""
+    slot = tl.program_id(0) % slots
+    network = (tl.program_id(0) // slots).to(tl.int64)
+    sets = network * TERMS
+    lanes = tl.arange(0, BLOCK)
+    nothing = tl.zeros((BLOCK,), dtype=tl.float32)
+    constants = ()
+    sums = ()
+    for k in tl.static_range(TERMS):
+        high, low, rest, steep = _term(amplitude_pointer, frequency_pointer, phase_pointer, sets + k)
+        constants = constants + (high, low, rest, steep)  # noqa: RUF005
+        sums = sums + (nothing, nothing, nothing)  # noqa: RUF005
+    columns = ()
+    for _ in tl.static_range(PERIOD):
+        columns = columns + (nothing,)  # noqa: RUF005
+    for tile in range(tiles):
+        start = (slot.to(tl.int64) * tiles + tile) * PARTS * BLOCK
+        xs = ()
+        grads = ()
+        for part in tl.static_range(PARTS):
+            inside = start + part * BLOCK + lanes
+            place = network * elements + inside
+            xs = xs + (tl.load(x_pointer + place, mask=inside < elements, other=0.0),)  # noqa: RUF005
+            grads = grads + (tl.load(grad_pointer + place, mask=inside < elements, other=0.0),)  # noqa: RUF005
+        for part in tl.static_range(PARTS):
+            x = xs[part]
+            grad = grads[part]
+            slope = nothing
+            added = ()
+            for k in tl.static_range(TERMS):
+                angle = reduced_angle(x, constants[4 * k], constants[4 * k + 1], constants[4 * k + 2])
+                cosine = hardware_cosine(angle)
+                weighted = grad * cosine
+                slope += constants[4 * k + 3] * cosine
+                added = added + (  # noqa: RUF005
+                    sums[3 * k] + grad * hardware_sine(angle),
+                    sums[3 * k + 1] + weighted * x,
+                    sums[3 * k + 2] + weighted,
+                )
+            sums = added
+            in_x = grad * slope
+            inside = start + part * BLOCK + lanes
+            tl.store(in_x_pointer + network * elements + inside, in_x, mask=inside < elements)
+            if PERIOD > 0:
+                columns = _added(columns, part % PERIOD, in_x, PERIOD)
+    first = partial_pointer + network * 3 * TERMS * slots + slot
+    for k in tl.static_range(TERMS):
+        for which in tl.static_range(3):
+            tl.store(first + (which * TERMS + k) * slots, tl.sum(sums[3 * k + which]))
+    for part in tl.static_range(PERIOD):
+        tl.store(column_pointer + (tl.program_id(0).to(tl.int64) * PERIOD + part) * BLOCK + lanes, columns[part])
+
+
+@triton.jit
+def many_gradients_kernel(
+    grad_pointer,
+    x_pointer,
+    amplitude_pointer,
+    frequency_pointer,
+    phase_pointer,
+    in_x_pointer,
+    partial_pointer,
+    column_pointer,
+    elements,
+    slots,
+    tiles,
+    TERMS: tl.constexpr,
+    BLOCK: tl.constexpr,
+    PARTS: tl.constexpr,
+    PERIOD: tl.constexpr,
+):
+    """Gradients for any number of terms: the tile stays in registers, and each term's sums are added to the slot."""
+    slot = tl.program_id(0) % slots
+    network = (tl.program_id(0) // slots).to(tl.int64)
+    sets = network * TERMS
+    lanes = tl.arange(0, BLOCK)
+    nothing = tl.zeros((BLOCK,), dtype=tl.float32)
+    columns = ()
+    for _ in tl.static_range(PERIOD):
+        columns = columns + (nothing,)  # noqa: RUF005
+    first = partial_pointer + network * 3 * TERMS * slots + slot
+    for tile in range(tiles):
+        start = (slot.to(tl.int64) * tiles + tile) * PARTS * BLOCK
+        xs = ()
+        grads = ()
+        slopes = ()
+        for part in tl.static_range(PARTS):
+            inside = start + part * BLOCK + lanes
+            place = network * elements + inside
+            xs = xs + (tl.load(x_pointer + place, mask=inside < elements, other=0.0),)  # noqa: RUF005
+            grads = grads + (tl.load(grad_pointer + place, mask=inside < elements, other=0.0),)  # noqa: RUF005
+            slopes = slopes + (nothing,)  # noqa: RUF005
+        later = tile > 0
+        high, low, rest, steep = _term(amplitude_pointer, frequency_pointer, phase_pointer, sets)
+        for k in range(TERMS):
+            # What the next term and this one's sums need is asked for before the arithmetic that hides the wait.
+            following = sets + tl.minimum(k + 1, TERMS - 1)
+            next_high, next_low, next_rest, next_steep = _term(
+                amplitude_pointer, frequency_pointer, phase_pointer, following
+            )
+            kept = first + k * slots
+            for_amplitude = tl.load(kept, mask=later, other=0.0)
+            for_frequency = tl.load(kept + TERMS * slots, mask=later, other=0.0)
+            for_phase = tl.load(kept + 2 * TERMS * slots, mask=later, other=0.0)
+            by_amplitude = nothing
+            by_frequency = nothing
+            by_phase = nothing
+            steeper = ()
+            for part in tl.static_range(PARTS):
+                angle = reduced_angle(xs[part], high, low, rest)
+                cosine = hardware_cosine(angle)
+                weighted = grads[part] * cosine
+                by_amplitude += grads[part] * hardware_sine(angle)
+                by_frequency += weighted * xs[part]
+                by_phase += weighted
+                steeper = steeper + (slopes[part] + steep * cosine,)  # noqa: RUF005
+            slopes = steeper
+            tl.store(kept, for_amplitude + tl.sum(by_amplitude))
+            tl.store(kept + TERMS * slots, for_frequency + tl.sum(by_frequency))
+            tl.store(kept + 2 * TERMS * slots, for_phase + tl.sum(by_phase))
+            high = next_high
+            low = next_low
+            rest = next_rest
+            steep = next_steep
+        for part in tl.static_range(PARTS):
+            inside = start + part * BLOCK + lanes
+            in_x = grads[part] * slopes[part]
+            tl.store(in_x_pointer + network * elements + inside, in_x, mask=inside < elements)
+            if PERIOD > 0:
+                columns = _added(columns, part % PERIOD, in_x, PERIOD)
+        # The sums that one thread has stored are loaded by all of them for the next tile.
+        tl.debug_barrier()
+    for part in tl.static_range(PERIOD):
+        tl.store(column_pointer + (tl.program_id(0).to(tl.int64) * PERIOD + part) * BLOCK + lanes, columns[part])
+
+
+@triton.jit
+def finish_shared_kernel(
+    partial_pointer,
+    amplitude_pointer,
+    column_pointer,
+    out_pointer,
+    column_out_pointer,
+    slots,
+    rows,
+    width,
+    networks,
+    programs,
+    TERMS: tl.constexpr,
+    SCALED: tl.constexpr,
+    BLOCK: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
+    """Add the slots in order: one parameter's, out is (3, networks, 1, terms), or those of COLUMNS columns' sums."""
+    index = tl.program_id(0) % programs
+    network = (tl.program_id(0) // programs).to(tl.int64)
+    if index < 3 * TERMS:
+        which = (index // TERMS).to(tl.int64)
+        k = index % TERMS
+        first = partial_pointer + ((network * 3 + which) * TERMS + k) * slots
+        slot = tl.arange(0, BLOCK)
+        total = tl.zeros((BLOCK,), dtype=tl.float64)
+        for start in range(0, slots, BLOCK):
+            total += tl.load(first + start + slot, mask=start + slot < slots, other=0.0).to(tl.float64)
+        result = tl.sum(total)
+        to = network * TERMS + k
+        if SCALED:
+            result *= tl.where(which > 0, tl.load(amplitude_pointer + to), 1.0).to(tl.float64)
+        tl.store(out_pointer + which * networks * TERMS + to, result.to(tl.float32))
+    else:
+        column = ((index - 3 * TERMS) * COLUMNS + tl.arange(0, COLUMNS))[None, :]
+        row = tl.arange(0, BLOCK // COLUMNS)[:, None]
+        sums = tl.zeros((BLOCK // COLUMNS, COLUMNS), dtype=tl.float64)
+        for start in range(0, rows, BLOCK // COLUMNS):
+            place = column_pointer + (network * rows + start + row) * width + column
+            sums += tl.load(place, mask=(start + row < rows) & (column < width), other=0.0).to(tl.float64)
+        added = tl.sum(sums, axis=0)[None, :].to(tl.float32)
+        tl.store(column_out_pointer + network * width + column, added, mask=column < width)
