@@ -21,7 +21,8 @@ _HOMES = {
     **dict.fromkeys(("WindowedField", "WindowedFit", "fit_windows", "load_windows"), "staf.windows"),
     **dict.fromkeys(("Audio", "Image", "Shape", "SignalError", "open"), "staf.signals"),
     **dict.fromkeys(
-        ("Budget", "FileError", "Interrupted", "Muon", "Plan", "Recipe", "plan", "plans", "recipes"), "staf.fitting"
+        ("Budget", "FileError", "Interrupted", "Muon", "Plan", "Recipe", "Soap", "plan", "plans", "recipes"),
+        "staf.fitting",
     ),
     **dict.fromkeys(("Constant", "Cosine", "Exponential"), "staf.fitting"),
     **dict.fromkeys(
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
         Muon,
         Plan,
         Recipe,
+        Soap,
         plan,
         plans,
         recipes,

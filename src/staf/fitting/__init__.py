@@ -10,6 +10,7 @@ from .muon import Muon
 from .plans import Budget, Plan, plan
 from .recipe import Recipe
 from .schedules import Constant, Cosine, Exponential
+from .soap import Soap
 from .task import Batch, Task
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Plan",
     "Recipe",
     "Result",
+    "Soap",
     "State",
     "Task",
     "load_field",
