@@ -130,7 +130,10 @@ def voxel_task(shape: Shape, convention: Any) -> Any:
             inside, found = shape.volume.array(), self.values > 0.5
             error = np.square(self.values - inside, dtype=np.float64).mean()
             union = np.count_nonzero(inside | found)
-            return {"iou": np.count_nonzero(inside & found) / union, "psnr": float(-10 * np.log10(max(error, 1e-30)))}
+            return {
+                "iou": float(np.count_nonzero(inside & found) / union),
+                "psnr": float(-10 * np.log10(max(error, 1e-30))),
+            }
 
     return VoxelOccupancy(shape, convention)
 
