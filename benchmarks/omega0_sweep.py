@@ -22,8 +22,7 @@ import numpy as np
 import torch
 
 import staf
-from staf.fitting import plan, predictor, recipes, run
-from staf.fitting.plans import RATES
+from staf.fitting import Budget, plan, predictor, run
 from staf.fitting.spectrum import image_detail
 from staf.signals.grid import coordinates
 from staf.tasks import Reconstruction
@@ -100,7 +99,7 @@ def one(image: staf.Image, model: str, omega0: float, options: argparse.Namespac
     """One fit: its PSNR at the pixels and between them."""
     generator = torch.Generator().manual_seed(options.seed)
     field = staf.nn.MODELS[model](2, image.out_features, width=options.width, omega0=omega0, generator=generator)
-    recipe = recipes.default(steps=options.steps).replace(rate=RATES[model], matrix_rate=RATES[model])
+    recipe = plan(image, Budget(steps=options.steps), device="cuda", model=model).recipe
     task = Reconstruction(image).to(options.device)
     result = run(task, field.to(options.device), recipe, seed=options.seed, progress=False)
     return {"psnr": result.metrics["psnr"], "between": between(field, image, options.device), "stopped": result.stopped}
@@ -146,7 +145,7 @@ def _document(options: argparse.Namespace, rows: list[dict[str, Any]]) -> dict[s
     cuda = options.device.startswith("cuda")
     return {
         "protocol": f"{options.side}x{options.side}, four layers of {options.width}, {options.steps} full-batch steps "
-        f"of the default recipe, seed {options.seed}; final weights, one pass, clamped, peak 1",
+        f"of the plan's recipe, seed {options.seed}; final weights, one pass, clamped, peak 1",
         "machine": torch.cuda.get_device_name() if cuda else f"CPU, {platform.machine()}",
         "versions": {"staf": staf.__version__, "torch": torch.__version__, "numpy": np.__version__},
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

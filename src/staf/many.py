@@ -9,6 +9,7 @@ import signal as signals
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -72,12 +73,13 @@ def fit_many(
     at_once: int | None = None,
     progress: bool | None = None,
 ) -> ManyFits:
-    """Fit each signal with a network of its own, many at once; each equals `staf.fit` of that signal alone.
+    """Fit each signal with a network of its own, many at once; each equals `staf.fit` of it alone by the same plan.
 
-    Every network starts from `seed`, so the weights of a data set are comparable. Full batches by default. Signals
-    that cannot be read are reported in `failures` and lose no other. With `out` each finished field is written to
-    `out/fields/NAME.safetensors` and listed in `out/index.json`; `resume` skips those already there. `at_once` bounds
-    how many networks train together (by default as many as memory holds; halved when memory runs out).
+    Every network starts from `seed`, and its plan looks at the size of a signal and not at its spectrum, so the weights
+    of a data set are comparable. Full batches by default. Signals that cannot be read are reported in `failures` and
+    lose no other. With `out` each finished field is written to `out/fields/NAME.safetensors` and listed in
+    `out/index.json`; `resume` skips those already there. `at_once` bounds how many networks train together (by default
+    as many as memory holds; halved when memory runs out).
 
     >>> import numpy as np, staf
     >>> pictures = [np.full((4, 4, 3), value, dtype=np.uint8) for value in (10, 200)]
@@ -110,14 +112,12 @@ def fit_many(
             alike.sort(key=lambda item: points_of(item[1]))
             while alike:
                 signal = alike[0][1]
-                use = plan or make_plan(signal, Budget(steps=steps), device="cuda")
+                use = plan or make_plan(_of_its_size(signal), Budget(steps=steps), device="cuda")
                 chosen_recipe = (recipe or use.recipe).replace(**({"steps": steps} if steps else {}))
                 count = min(at_once or _capacity(alike, chosen), len(alike))
                 group = _same_size(alike[:count], chosen_recipe)
                 try:
-                    # Signals of one size may differ in detail, and so in how their networks start.
-                    plans = [plan or make_plan(item[1], Budget(steps=steps), device="cuda") for item in group]
-                    fits = _fit_group(group, plans, chosen_recipe, seed, chosen, bar, finished, total)
+                    fits = _fit_group(group, use, chosen_recipe, seed, chosen, bar, finished, total)
                 except Interrupted as stop:
                     raise _interrupted(stop, finished, total, folder) from None
                 if fits is None:
@@ -139,7 +139,7 @@ def fit_many(
 
 def _fit_group(
     group: list[tuple[str, Any]],
-    plans: list[Plan],
+    plan: Plan,
     recipe: Recipe,
     seed: int,
     device: torch.device,
@@ -155,7 +155,7 @@ def _fit_group(
 
     try:
         tasks = [Reconstruction(signal, recipe.convention).to(device) for _, signal in group]
-        fields = [plan.field(seed).to(device) for plan in plans]
+        fields = [plan.field(seed).to(device) for _ in group]
         results = run_many(tasks, fields, recipe, seed=seed, on_step=on_step)
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error) or len(group) == 1:
@@ -164,8 +164,7 @@ def _fit_group(
             torch.cuda.empty_cache()
         return None
     return [
-        Fit(result, task.to("cpu"), plan, str(device)).to("cpu")
-        for result, task, plan in zip(results, tasks, plans, strict=True)
+        Fit(result, task.to("cpu"), plan, str(device)).to("cpu") for result, task in zip(results, tasks, strict=True)
     ]
 
 
@@ -180,6 +179,12 @@ def _interrupted(stop: Interrupted, finished: int, total: int, folder: Path | No
     return Interrupted(
         f"stopped by {name} with {finished} of {total} fits done; {on}", None, stop.signal_number, stop.step
     )
+
+
+def _of_its_size(signal: Any) -> Any:
+    """What a plan may see of a signal: all but its samples, so that networks for one size have one architecture."""
+    names = ("kind", "in_features", "out_features", "shape", "samples", "rate", "seconds")
+    return SimpleNamespace(**{name: getattr(signal, name) for name in names if hasattr(signal, name)})
 
 
 def _same_size(group: list[tuple[str, Any]], recipe: Recipe) -> list[tuple[str, Any]]:
