@@ -114,3 +114,44 @@ def test_planning_needs_no_torch():
     code += "assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
     assert Audio("x").name == "audio"
+
+
+def test_the_released_protocol_has_the_released_network(here):
+    from staf.experiments import denoising, super_resolution
+    from staf.experiments.images import open_image
+
+    image = open_image("scene.npy")
+    for module, run in ((denoising, denoising.DenoisingRun), (super_resolution, super_resolution.SuperResolutionRun)):
+        laws, rates = {}, {}
+        for protocol in ("ours", "paper", "released"):
+            configuration = run("scene", "staf", protocol)
+            chosen = module.plan_of(module.task_of(image, configuration), configuration, "cpu")
+            laws[protocol] = chosen.field(0).architecture["arguments"]["law"]
+            rates[protocol] = chosen.recipe.rate
+        assert laws == {"ours": "siren_start", "paper": "theorem", "released": "released"}
+        published = (1.5e-4, 2.5e-4) if module is denoising else (1e-3, 1e-3)
+        assert (rates["paper"], rates["released"]) == published
+
+
+def test_methods_without_a_network_can_be_run_alone_or_left_out(here):
+    words = ["super-resolution", "--images", "scene.npy", "--workers", "1", "--device", "cpu", "--no-progress"]
+    assert main([*words, "--models", "--folder", "alone", "--no-figures"]) == 0
+    assert {r.configuration["model"] for r in load_results(here / "alone")} == {"bicubic", "Lanczos"}
+    assert main([*words, "--models", "siren", "--classical", "--steps", "1", "--folder", "out", "--no-figures"]) == 0
+    assert {r.configuration["model"] for r in load_results(here / "out")} == {"siren"}
+
+
+def test_a_row_that_lacks_an_image_has_no_mean(here):
+    from staf.experiments.restored import image_table
+
+    np.save("other.npy", scene(16, 16).array)
+    words = ["super-resolution", "--workers", "1", "--device", "cpu", "--no-progress", "--no-figures", "--folder", "r"]
+    main([*words, "--models", "--images", "scene.npy"])
+    main([*words, "--models", "--classical", "bicubic", "--images", "other.npy"])
+    drawn = image_table("t", load_results(here / "r"), {"bicubic": {"psnr": 9.0}})
+    rows = {row[0]: dict(zip(drawn.columns, row, strict=True)) for row in drawn.rows}
+    assert drawn.rows[0][0] == "bicubic"
+    assert rows["Lanczos"]["other"] == rows["Lanczos"]["mean"] == "-"
+    mean = (float(rows["bicubic"]["scene"]) + float(rows["bicubic"]["other"])) / 2
+    assert float(rows["bicubic"]["mean"]) == pytest.approx(mean, abs=0.02)
+    assert rows["bicubic"]["paper's, other images"] == "9.00"
