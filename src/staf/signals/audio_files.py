@@ -46,8 +46,8 @@ def read_audio(path: Path, limit: int) -> Audio:
         notes.append(f"{full} samples are at full scale: the recording may be clipped, and is fitted as it is")
     if len(samples) > LONGEST:
         notes.append(
-            f"{len(samples)} samples lie closer on one axis than float32 tells apart well: staf.fit_windows fits them "
-            "in windows"
+            f"{len(samples)} samples lie closer on one axis than float32 tells apart well: staf fit-windows "
+            "(staf.fit_windows) fits them in windows"
         )
     return Audio(samples, rate, subtype=subtype, notes=notes)
 
