@@ -28,6 +28,7 @@ def weighted_squared_error(
         current_precision() is not None
         and prediction.is_cuda
         and prediction.dtype == target.dtype == weight.dtype == torch.float32
+        and 0 < prediction.numel() < 2**30
         and not torch.compiler.is_compiling()
     )
     if not fused:

@@ -10,9 +10,20 @@ from torch import Tensor
 from staf.ops.linear.triton_kernels import finish_kernel
 
 BLOCK = 4096
-# So many blocks are one program's work; up to that, the second launch is saved.
+# So many blocks are one program's work at least; up to that, the second launch is saved.
 BLOCKS = 4
 PROGRAMS = 132 * 4
+
+
+@triton.jit
+def _weighted(prediction_pointer, target_pointer, weight_pointer, network, inside, elements, CHANNELS: tl.constexpr):
+    """The weights and the differences of some elements of a network; zero beyond its last."""
+    exists = inside < elements
+    first = network.to(tl.int64) * elements
+    prediction = tl.load(prediction_pointer + first + inside, mask=exists, other=0.0)
+    target = tl.load(target_pointer + first + inside, mask=exists, other=0.0)
+    weights = weight_pointer + network.to(tl.int64) * (elements // CHANNELS)
+    return tl.load(weights + inside // CHANNELS, mask=exists, other=0.0), prediction - target
 
 
 @triton.jit
@@ -22,23 +33,21 @@ def _value_kernel(
     weight_pointer,
     partial_pointer,
     elements,
-    channels,
     slots,
     tiles,
+    CHANNELS: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
     slot = tl.program_id(0) % slots
-    network = (tl.program_id(0) // slots).to(tl.int64)
+    network = tl.program_id(0) // slots
     total = tl.zeros((BLOCK,), dtype=tl.float32)
     for tile in range(tiles):
-        inside = (slot.to(tl.int64) * tiles + tile) * BLOCK + tl.arange(0, BLOCK)
-        exists = inside < elements
-        place = network * elements + inside
-        prediction = tl.load(prediction_pointer + place, mask=exists, other=0.0)
-        difference = prediction - tl.load(target_pointer + place, mask=exists, other=0.0)
-        weight = tl.load(weight_pointer + place // channels, mask=exists, other=0.0)
+        inside = (slot * tiles + tile) * BLOCK + tl.arange(0, BLOCK)
+        weight, difference = _weighted(
+            prediction_pointer, target_pointer, weight_pointer, network, inside, elements, CHANNELS
+        )
         total += weight * difference * difference
-    tl.store(partial_pointer + tl.program_id(0), tl.sum(total) / channels)
+    tl.store(partial_pointer + tl.program_id(0), tl.sum(total) / CHANNELS)
 
 
 @triton.jit
@@ -49,38 +58,32 @@ def _gradient_kernel(
     weight_pointer,
     out_pointer,
     elements,
-    channels,
-    total,
+    blocks,
+    CHANNELS: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    exists = place < total
-    prediction = tl.load(prediction_pointer + place, mask=exists, other=0.0)
-    difference = prediction - tl.load(target_pointer + place, mask=exists, other=0.0)
-    weight = tl.load(weight_pointer + place // channels, mask=exists, other=0.0)
-    grad = tl.load(grad_pointer + place // elements, mask=exists, other=0.0)
-    tl.store(out_pointer + place, 2.0 / channels * grad * weight * difference, mask=exists)
+    network = tl.program_id(0) // blocks
+    inside = (tl.program_id(0) % blocks) * BLOCK + tl.arange(0, BLOCK)
+    weight, difference = _weighted(
+        prediction_pointer, target_pointer, weight_pointer, network, inside, elements, CHANNELS
+    )
+    grad = tl.load(grad_pointer + network) * (2.0 / CHANNELS)
+    out = out_pointer + network.to(tl.int64) * elements + inside
+    tl.store(out, grad * weight * difference, mask=inside < elements)
 
 
 def value(prediction: Tensor, target: Tensor, weight: Tensor) -> Tensor:
-    """(networks, n, c), (networks, n, c) and (networks, n) to (networks,)."""
+    """(networks, n, c), (networks, n, c) and (networks, n) to (networks,); a network has at most 2^30 numbers."""
     networks, points, channels = prediction.shape
     elements = points * channels
     blocks = triton.cdiv(elements, BLOCK)
-    tiles = max(BLOCKS, triton.cdiv(blocks * networks, PROGRAMS))
-    slots = max(1, triton.cdiv(blocks, tiles))
+    tiles = max(min(blocks, BLOCKS), triton.cdiv(blocks * networks, PROGRAMS))
+    slots = max(1, triton.cdiv(blocks, max(1, tiles)))
     partial = torch.empty(networks, slots, device=prediction.device, dtype=torch.float32)
+    given = [tensor.contiguous() for tensor in (prediction, target, weight)]
+    options = {"CHANNELS": channels, "BLOCK": BLOCK, "num_warps": 8}
     with torch.cuda.device(prediction.device):
-        _value_kernel[(networks * slots,)](
-            *(tensor.contiguous() for tensor in (prediction, target, weight)),
-            partial,
-            elements,
-            channels,
-            slots,
-            tiles,
-            BLOCK=BLOCK,
-            num_warps=8,
-        )
+        _value_kernel[(networks * slots,)](*given, partial, elements, slots, tiles, **options)
         if slots == 1:
             return partial[:, 0]
         out = torch.empty(networks, 1, device=prediction.device, dtype=torch.float32)
@@ -90,11 +93,10 @@ def value(prediction: Tensor, target: Tensor, weight: Tensor) -> Tensor:
 
 def gradient(grad: Tensor, prediction: Tensor, target: Tensor, weight: Tensor) -> Tensor:
     """2 grad w (p - y) / c, shaped as the prediction; grad is (networks,)."""
+    networks, points, channels = prediction.shape
     out = torch.empty(prediction.shape, device=prediction.device, dtype=torch.float32)
-    elements = prediction.shape[1] * prediction.shape[2]
+    blocks = triton.cdiv(points * channels, 1024)
     given = [tensor.contiguous() for tensor in (grad, prediction, target, weight)]
     with torch.cuda.device(prediction.device):
-        _gradient_kernel[(triton.cdiv(out.numel(), 1024),)](
-            *given, out, elements, prediction.shape[2], out.numel(), BLOCK=1024
-        )
+        _gradient_kernel[(networks * blocks,)](*given, out, points * channels, blocks, CHANNELS=channels, BLOCK=1024)
     return out
