@@ -70,6 +70,12 @@ def test_a_recording_is_written_at_another_rate(staf, sound, suffix):
     assert np.abs(again.array - wanted).max() < (0.05 if suffix == "ogg" else 1e-4)
 
 
+def test_the_field_decides_the_options_wherever_it_stands(staf, sound):
+    assert staf("export", sound, "-o", "old.wav").code == 0
+    assert staf("export", "--overwrite", "-o", "old.wav", sound, "--rate", 500).code == 0
+    assert open_signal("old.wav").rate == 500
+
+
 @pytest.mark.parametrize("suffix", ["ply", "obj", "glb"])
 def test_a_shape_is_written_in_its_own_frame_and_scale(staf, ball, suffix):
     document = staf("export", ball, "-o", f"ball.{suffix}", "--resolution", 24, "--json").json

@@ -10,6 +10,7 @@ import pytest
 
 import staf.signals as signals
 from staf import __version__
+from staf.cli.terminal import Terminal
 from staf.cli.verbs import VERBS
 
 
@@ -40,6 +41,11 @@ def test_an_unknown_verb_suggests_the_nearest(staf):
         (["fit", "a.png", "--seconds", "soon"], "--seconds takes a number, got 'soon'"),
         (["fit", "a.png", "b.png"], "unexpected argument 'b.png'"),
         (["render", "a", "--scale"], "--scale"),
+        (["upscale", "a.png", "--factor", "2.5"], "--factor takes a whole number, got '2.5'"),
+        (["denoise", "a.png", "--held-out", "x"], "--held-out takes a number, got 'x'"),
+        (["fit", "missing.ply", "--resolution", "4"], "cannot open 'missing.ply': there is no such file"),
+        (["render", "missing.safetensors", "--rate", "4"], "missing.safetensors does not exist"),
+        (["export", "a"], "--out is missing"),
     ],
 )
 def test_mistakes_in_the_options_are_one_line(staf, words, message):
@@ -52,6 +58,16 @@ def test_every_verb_has_help_in_which_every_option_is_described(staf, verb):
     assert ran.code == 0
     for field in dataclasses.fields(VERBS[verb].load().options_for([])):
         assert field.name.replace("_", "-") in ran.out.lower()
+
+
+def test_help_beside_a_file_still_names_the_file(staf, picture):
+    assert "FILE" in staf("fit", picture, "--help").out.splitlines()[0]
+
+
+def test_a_long_title_is_not_broken_by_a_narrow_table(capsys):
+    title = f"4x of {'a folder/' * 8}photo.png"
+    Terminal(["staf"]).table(title, ("a", "b"), [("1", "2")])
+    assert capsys.readouterr().out.splitlines()[0] == title
 
 
 def test_a_bug_is_not_hidden(staf, picture, monkeypatch):
