@@ -94,6 +94,8 @@ def test_windows_are_joined(staf, here):
     wanted = library.load_windows("long").render(rate=500).array
     assert np.abs(open_signal("long.flac").array - wanted).max() < 1e-4
     assert "a fitted recording is written as .wav" in staf("export", "long", "-o", "long.ply").refused()
+    (here / "long/windows.json").unlink()
+    assert "finish it first with staf fit-windows --resume" in staf("export", "long", "-o", "new.wav").refused()
 
 
 @pytest.fixture

@@ -185,8 +185,13 @@ def _targets(options: Export) -> tuple[dict[str, tuple[Path, Path, str]], dict[s
     files = field_files(options.field)
     known = {suffix for kind in OPTIONS for suffix in suffixes(kind)}
     if options.out.suffix.lower() in known and not options.out.is_dir():
-        count = f"{options.field} holds {len(files)} fields"
-        raise UserError(f"{count}: name a folder with --out and the format with --format, got --out {options.out}")
+        # fit-windows numbers its fields, and writes windows.json once all are there.
+        unfinished = "; if they are windows of one recording, finish it first with staf fit-windows --resume"
+        hint = unfinished if all(name.isdecimal() for name in files) else ""
+        raise UserError(
+            f"{options.field} holds {len(files)} fields: name a folder with --out and the format with --format, got "
+            f"--out {options.out}{hint}"
+        )
     chosen = None if options.format is None else "." + options.format.lower().lstrip(".")
     targets, failed = {}, {}
     for name, path in files.items():
