@@ -8,6 +8,7 @@ import torch
 from staf import ops
 from staf.benchmarking import gate
 from staf.benchmarking.cases import OURS_SPLIT, RELEASED
+from staf.ops.squared_error import weighted_squared_error
 from tests.benchmarking.tiny import tiny
 
 
@@ -94,3 +95,12 @@ def test_a_network_unlike_its_released_twin_is_seen(monkeypatch):
     monkeypatch.setattr(gate, "ReleasedNetwork", lambda field: lambda x: 1.5 * field(x))
     with pytest.raises(gate.GateError, match="network siren: error"):
         gate.check_cases([tiny(model="siren")], "cpu", seed=1)
+
+
+def test_a_layer_whose_bias_gets_the_wrong_sums_is_seen(generator):
+    def wrong(x, w, b, c, f, p, y, v):
+        z = ops.sine_series(x @ w.T + (0.9 * b + 0.1 * b.detach()), c, f, p)
+        return weighted_squared_error(z, y, v)
+
+    assert gate.check_layer("fp32", "cpu", generator).passed
+    assert not gate.check_layer("fp32", "cpu", generator, operation=wrong).passed

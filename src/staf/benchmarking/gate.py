@@ -15,6 +15,7 @@ from torch import Tensor
 
 from .. import ops
 from ..ops.linear import ProductPrecision, linear, product_precision
+from ..ops.squared_error import weighted_squared_error
 from .baselines import ReleasedNetwork
 from .cases import Case
 
@@ -22,6 +23,8 @@ GRADIENT_TOLERANCE = 1e-4
 # A network multiplies the rounding of its first layer by its gain.
 NETWORK_TOLERANCE = 1e-2
 PRODUCT_TOLERANCE = {"fp32": 1e-5, "bf16x3": 1e-4, "tf32": 3e-3}
+# Sines multiply the rounding of the product beneath them by their frequency.
+LAYER_TOLERANCE = {"fp32": 1e-4, "bf16x3": 1e-3, "tf32": 3e-2}
 POINTS, WIDTH = 523, 256
 
 
@@ -50,8 +53,11 @@ def check_cases(cases: Sequence[Case], device: str, seed: int) -> list[dict[str,
     """Check every operation that the cases use; raise `GateError` if one is wrong."""
     generator = torch.Generator().manual_seed(seed)
     checks: list[Check] = []
+    trained = any(case.kind in ("train", "minibatch", "many") for case in cases)
     for precision in sorted({version.precision for case in cases for version in case.versions if version.ours}):
         checks += check_linear(precision, device, generator)
+        if trained:
+            checks.append(check_layer(precision, device, generator))
     for terms in sorted({case.terms for case in cases if case.terms is not None}):
         checks += check_series(terms, device, generator)
     if any(case.kind == "many" for case in cases):
@@ -110,6 +116,39 @@ def check_linear(precision: ProductPrecision, device: str, generator: torch.Gene
         name, tolerance = f"linear {precision}, {inputs} inputs", PRODUCT_TOLERANCE[precision if inputs > 8 else "fp32"]
         checks += _compare(name, operation, formula, [x, weight, bias], device, generator, 30.0, 0.0, tolerance)
     return checks
+
+
+def check_layer(
+    precision: ProductPrecision, device: str, generator: torch.Generator, operation: Operation | None = None
+) -> Check:
+    """The gradients of the loss of one activated layer by a plain backward pass, where kernels help each other."""
+
+    def draw(*shape: int) -> Tensor:
+        return torch.randn(*shape, generator=generator)
+
+    leaves = [draw(POINTS, WIDTH), draw(WIDTH, WIDTH) / WIDTH**0.5, draw(WIDTH), draw(5), 2 * draw(5), draw(5)]
+    target, weight = draw(POINTS, WIDTH), torch.rand(POINTS, generator=generator)
+
+    def gradients(loss: Operation, dtype: torch.dtype, where: str) -> list[Tensor]:
+        inputs = [tensor.to(where, dtype).requires_grad_() for tensor in leaves]
+        value = loss(*inputs, target.to(where, dtype), weight.to(where, dtype))
+        if value.requires_grad:
+            value.backward()
+        return [torch.zeros_like(t, device="cpu") if t.grad is None else t.grad.double().cpu() for t in inputs]
+
+    def formula(x: Tensor, w: Tensor, b: Tensor, c: Tensor, f: Tensor, p: Tensor, y: Tensor, v: Tensor) -> Tensor:
+        z = (c * torch.sin(f * (x @ w.T + b).unsqueeze(-1) + p)).sum(-1)
+        return (v[:, None] * (z - y) ** 2).sum() / WIDTH
+
+    def ours(x: Tensor, w: Tensor, b: Tensor, c: Tensor, f: Tensor, p: Tensor, y: Tensor, v: Tensor) -> Tensor:
+        return weighted_squared_error(ops.sine_series(linear(x, w, b), c, f, p), y, v)
+
+    exact = gradients(formula, torch.float64, "cpu")
+    with product_precision(precision), ops.record_backends() as ran:
+        found = gradients(operation or ours, torch.float32, device)
+    backends = tuple(sorted({backend for _, backend in ran}))
+    errors = [_relative(a, b) for a, b in zip(found, exact, strict=True)]
+    return Check(f"layer and loss {precision}, gradients", max(errors), LAYER_TOLERANCE[precision], backends)
 
 
 def _finer(x: Tensor, omega0: float) -> Tensor:
