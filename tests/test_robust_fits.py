@@ -14,7 +14,7 @@ from staf.signals import Audio
 RNG = np.random.default_rng(0)
 SAMPLES = np.arange(1500)
 FLAT = "omega0 0.5 in the first layer, from the spectrum: it does not vary"
-NOISE = "from the spectrum: its detail is as fine as noise: the mean wave is 2."
+NOISE = "from the spectrum: detail as fine as noise, a mean wave of 2."
 
 
 def pixels(*shape: int) -> np.ndarray:
@@ -34,7 +34,10 @@ IMAGES = {
     "1x1": (np.full((1, 1, 3), 77, np.uint8), FLAT),
     "2x2": (pixels(2, 2, 3), "omega0 0.5 in the first layer"),
     "one row": (pixels(1, 64), "omega0 2"),
-    "very wide": ((100 * np.sin(np.arange(1500) / 9) + 128).astype(np.uint8)[None].repeat(2, 0), "detail is smooth"),
+    "very wide": (
+        (100 * np.sin(np.arange(1500) / 9) + 128).astype(np.uint8)[None].repeat(2, 0),
+        "a smooth picture, a mean wave of",
+    ),
     "16-bit": ((RNG.random((24, 24)) * 65535).astype(np.uint16), NOISE),
     "alpha": (pixels(24, 24, 4), NOISE),
     "grey and alpha": (pixels(24, 24, 2), NOISE),

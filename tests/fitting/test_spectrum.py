@@ -73,11 +73,11 @@ def test_words_and_numbers_for_each_kind_of_picture():
     noise = RNG.uniform(0, 1, (64, 64)).astype(np.float32)
     omega0, why = spectrum.image_omega0(Image(noise))
     assert 30 < omega0 < 40
-    assert why.startswith("its detail is as fine as noise: the mean wave is 2.")
+    assert why.startswith("detail as fine as noise, a mean wave of 2.")
     omega0, why = spectrum.image_omega0(Image(photo(256)))
     assert 85 < omega0 < 115
-    assert "that of a sharp photo: the mean wave is" in why
-    assert "smooth: the mean wave is" in spectrum.image_omega0(Image(blurred(photo(256), 5)))[1]
+    assert "the detail of a sharp photo, a mean wave of" in why
+    assert "a smooth picture, a mean wave of" in spectrum.image_omega0(Image(blurred(photo(256), 5)))[1]
     assert spectrum.image_omega0(Image(np.full((64, 64), 0.3, np.float32))) == (0.5, "it does not vary")
 
 

@@ -14,6 +14,7 @@ from ..nn._arguments import did_you_mean
 from . import recipes
 from .recipe import Recipe
 from .shape_plans import GPU_BATCH, shape_field, shape_of
+from .shape_plans import OMEGA0 as SHAPE_OMEGA0
 from .spectrum import CYCLES, MINI_BATCH_CYCLES, first_hertz, image_omega0
 
 
@@ -140,6 +141,8 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
         omega0, why = round(found[0] * OMEGA0_FACTORS[model], 1), found[1]
         arguments["omega0"] = omega0
         reasons.append(f"omega0 {omega0:g} in the first layer, from the spectrum: {why}")
+    if shape is not None and model == "staf":
+        reasons.append(f"omega0 {SHAPE_OMEGA0:g} in the first layer, the paper's for shapes")
     hertz = 0.0
     if recording is not None:
         from .audio_plans import audio_reason
@@ -189,15 +192,18 @@ def _optimiser_in_words(recipe: Recipe, model: str) -> str:
 
 def _budget_in_words(budget: Budget, recipe: Recipe) -> list[str]:
     """What ends the fit."""
-    said = []
-    if budget.steps is not None:
-        said.append(f"{_count(budget.steps, 'step')}, as asked")
-    elif budget.seconds is None and budget.target_db is None:
-        said.append(f"no budget was given: {recipe.steps:,} steps, the default on this device")
-    elif budget.seconds is None:
-        said.append(f"at most {recipe.steps:,} steps, the default on this device")
-    if recipe.seconds is not None:
-        said.append(f"the schedule runs over {recipe.seconds:g} seconds of training; measuring and writing come after")
+    steps = "" if recipe.steps is None else _count(recipe.steps, "step")
+    seconds = "" if recipe.seconds is None else f"{recipe.seconds:g} second{'s' if recipe.seconds != 1 else ''}"
+    if steps and seconds:
+        said = [f"{steps} or {seconds} of training, whichever comes first"]
+    elif seconds:
+        said = [f"the schedule runs over {seconds} of training; measuring and writing come after"]
+    elif budget.steps is not None:
+        said = [f"{steps}, as asked"]
+    elif budget.target_db is not None:
+        said = [f"at most {steps}, the default on this device"]
+    else:
+        said = [f"no budget was given: {steps}, the default on this device"]
     if recipe.target_db is not None:
         said.append(f"the fit ends early at {recipe.target_db:g} dB, confirmed over all points")
     return said

@@ -122,7 +122,7 @@ def image_omega0(signal: Any) -> tuple[float, str] | None:
     >>> from types import SimpleNamespace
     >>> noise = np.random.default_rng(0).uniform(size=(64, 64, 1)).astype(np.float32)
     >>> image_omega0(SimpleNamespace(array=noise, shape=(64, 64), in_features=2, value_range=(0, 1)))
-    (35.0, 'its detail is as fine as noise: the mean wave is 2.6 pixels long')
+    (35.0, 'detail as fine as noise, a mean wave of 2.6 pixels')
     """
     shape = getattr(_shown(signal), "shape", None)
     if signal.in_features != 2 or shape is None or len(shape) != 2:
@@ -138,10 +138,12 @@ def image_omega0(signal: Any) -> tuple[float, str] | None:
 def _in_words(frequency: float, wave: float) -> tuple[float, str]:
     if wave == 0:
         return frequency, "it does not vary"
-    words = (
-        "as fine as noise" if wave < 3 else "that of a sharp photo" if wave < 6 else "soft" if wave < 12 else "smooth"
-    )
-    return frequency, f"its detail is {words}: the mean wave is {wave:.1f} pixels long"
+    detail = "the detail of a sharp photo"
+    if wave < 3:
+        detail = "detail as fine as noise"
+    elif wave > 6:
+        detail = "soft detail" if wave < 12 else "a smooth picture"
+    return frequency, f"{detail}, a mean wave of {wave:.1f} pixels"
 
 
 def audio_detail(signal: Any) -> float | None:
