@@ -28,8 +28,8 @@ VALUE_BLOCKS = ((2048, 4), (4096, 4))
 # Backward: numbers of a part, parts of a tile, warps, and how many programs share the work; for few terms, with little
 # work and with much, and for many terms.
 LITTLE_WORK = 2**22
-FEW_TILES = ((128, 4, 1, 1056), (128, 8, 4, 4224))
-MANY_TILE = (128, 6, 1, 12672)
+FEW_TILES = ((128, 4, 1, 132 * 8), (128, 8, 4, 132 * 32))
+MANY_TILE = (128, 6, 1, 132 * 96)
 # Narrower columns are not summed in passing: their sums would have too many rows.
 LEAST_WIDTH = 64
 # Rows, columns and warps of a tile with a set for each column, where this many programs (at most) go down the rows of
