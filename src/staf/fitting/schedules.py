@@ -71,7 +71,7 @@ def to_plain(schedule: Schedule) -> dict[str, Any]:
     """A schedule as JSON-able data.
 
     >>> to_plain(Cosine(0.1))
-    {'name': 'cosine', 'floor': 0.1}
+    {'name': 'cosine', 'floor': 0.1, 'warm': 0.0}
     """
     return {"name": type(schedule).__name__.lower(), **asdict(schedule)}
 
