@@ -95,3 +95,17 @@ def test_extreme_inputs_stay_bounded_and_nan_stays_nan():
     assert found[2:].isnan().all()
     large = cpu.value(torch.ones(1, 1, 1), sets[0], sets[1], torch.tensor([[[1000.0]]]))
     torch.testing.assert_close(large.double(), torch.tensor([[[1030.0]]]).double().sin(), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("columns", [1, 5])
+def test_one_huge_angle_changes_nothing_for_its_neighbours(inputs, columns):
+    x, sets = canonical(inputs, 1, 400, 5, columns, 3)
+    huge = x.clone()
+    huge[0, 7, 2] = 3e8
+    grad = torch.ones_like(x)
+    others = torch.ones_like(x, dtype=torch.bool)
+    others[0, 7, 2] = False
+    assert torch.equal(cpu.value(x, *sets)[others], cpu.value(huge, *sets)[others])
+    in_x, in_huge = cpu.gradients(grad, x, *sets)[0], cpu.gradients(grad, huge, *sets)[0]
+    assert torch.equal(in_x[others], in_huge[others])
+    assert in_huge[~others].abs() <= 1.1 * (sets[0] * sets[1]).abs().sum(-1).max()

@@ -36,7 +36,8 @@ STAF_INLINE staf_pair finer_pair(float x, float high, float low)
     const float rest = (square - (sum - part)) + (x - part) + square_low;
     const float rounded = fmaf(high, sum, STAF_ROUNDER);
     const float n = rounded - STAF_ROUNDER;
-    return staf_reduced(rounded, fmaf(low, sum, fmaf(high, rest, fmaf(high, sum, -n))));
+    const float r = fmaf(low, sum, fmaf(high, rest, fmaf(high, sum, -n)));
+    return staf_pair_of((staf_turn){staf_clamped(r), staf_parity(rounded)});
 }
 
 STAF_INLINE float one(float x, const int kind, const int order, float constant, float high, float low)

@@ -46,39 +46,76 @@ STAF_INLINE staf_angle staf_half_turns(double frequency, double phase)
     return angle;
 }
 
-/* Sine and cosine of pi (n + r), where n = rounded - STAF_ROUNDER. Clamping r keeps the result bounded beyond 1e7. */
-STAF_INLINE staf_pair staf_reduced(float rounded, float r)
+/* pi (n + r), with the parity of n as a sign bit. */
+typedef struct {
+    float r;
+    uint32_t sign;
+} staf_turn;
+
+/* Below this many half turns STAF_ROUNDER finds n; beyond, r must be clamped to keep results bounded. */
+#define STAF_EXACT_TURNS 2097152.0f
+
+#define STAF_SINE_0 3.14159256f
+#define STAF_SINE_1 (-5.16770588f)
+#define STAF_SINE_2 2.5500149f
+#define STAF_SINE_3 (-0.59794669f)
+#define STAF_SINE_4 0.0770269616f
+
+STAF_INLINE float staf_flip(float number, uint32_t sign)
 {
-    staf_word parity, sine, cosine;
-    staf_pair result;
-    parity.number = rounded;
-    parity.bits <<= 31;
-    r = r > 1.0f ? 1.0f : r;
-    r = r < -1.0f ? -1.0f : r;
-    const float z = r * r;
-    float s = fmaf(z, 0.0770269616f, -0.59794669f);
-    s = fmaf(s, z, 2.5500149f);
-    s = fmaf(s, z, -5.16770588f);
-    s = fmaf(s, z, 3.14159256f);
-    float c = fmaf(z, 0.219484108f, -1.33183837f);
-    c = fmaf(c, z, 4.058419f);
-    c = fmaf(c, z, -4.93479439f);
-    c = fmaf(c, z, 1.0f);
-    sine.number = s * r;
-    cosine.number = c;
-    sine.bits ^= parity.bits;
-    cosine.bits ^= parity.bits;
-    result.sine = sine.number;
-    result.cosine = cosine.number;
-    return result;
+    staf_word word;
+    word.number = number;
+    word.bits ^= sign;
+    return word.number;
 }
 
-STAF_INLINE staf_pair staf_sine_cosine(float x, float high, float low, float phase)
+STAF_INLINE uint32_t staf_parity(float rounded)
+{
+    staf_word word;
+    word.number = rounded;
+    return word.bits << 31;
+}
+
+STAF_INLINE float staf_clamped(float r)
+{
+    r = r > 1.0f ? 1.0f : r;
+    return r < -1.0f ? -1.0f : r;
+}
+
+STAF_INLINE staf_turn staf_turn_of(float x, float high, float low, float phase, const int clamp)
 {
     const float rounded = fmaf(high, x, phase) + STAF_ROUNDER;
     const float n = rounded - STAF_ROUNDER;
     const float r = fmaf(low, x, fmaf(high, x, -n)) + phase;
-    return staf_reduced(rounded, r);
+    return (staf_turn){clamp ? staf_clamped(r) : r, staf_parity(rounded)};
+}
+
+/* sin(pi r) / r and cos(pi r), z = r r. */
+STAF_INLINE float staf_sine_ratio(float z)
+{
+    float s = fmaf(z, STAF_SINE_4, STAF_SINE_3);
+    s = fmaf(s, z, STAF_SINE_2);
+    s = fmaf(s, z, STAF_SINE_1);
+    return fmaf(s, z, STAF_SINE_0);
+}
+
+STAF_INLINE float staf_cosine(float z)
+{
+    float c = fmaf(z, 0.219484108f, -1.33183837f);
+    c = fmaf(c, z, 4.058419f);
+    c = fmaf(c, z, -4.93479439f);
+    return fmaf(c, z, 1.0f);
+}
+
+STAF_INLINE staf_pair staf_pair_of(staf_turn turn)
+{
+    const float z = turn.r * turn.r;
+    return (staf_pair){staf_flip(staf_sine_ratio(z) * turn.r, turn.sign), staf_flip(staf_cosine(z), turn.sign)};
+}
+
+STAF_INLINE staf_pair staf_sine_cosine(float x, float high, float low, float phase)
+{
+    return staf_pair_of(staf_turn_of(x, high, low, phase, 1));
 }
 
 #endif

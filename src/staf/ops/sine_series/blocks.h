@@ -6,16 +6,26 @@
 
 #include "../trigonometry.h"
 
-#define BLOCK 256
+#define BLOCK 1024
 
 typedef struct {
     const float *amplitude, *frequency, *phase;
-    const float *high, *low, *turn;
+    const float *high, *low, *turn, *factor;
+    float reach; /* up to this abs(x) no angle needs to be clamped */
 } staf_set;
 
 typedef struct {
     const float *amplitude, *frequency, *phase;
 } staf_tangent;
+
+/* Whether some angle of a block is too large for its whole turns to be counted. */
+STAF_INLINE int beyond_reach(const float *restrict x, int64_t size, const staf_set *p)
+{
+    float largest = 0;
+#pragma omp simd reduction(max : largest)
+    for (int64_t j = 0; j < size; j++) largest = fabsf(x[j]) > largest ? fabsf(x[j]) : largest;
+    return largest > p->reach;
+}
 
 /* The three inner loops. STEP is 0 where one set serves all columns and 1 where each column has its own; `at` is the
  * first column; sums go to three rows of length `columns` for each term. */
@@ -23,15 +33,29 @@ typedef struct {
 #define TERM(j) ((size_t)k * (size_t)columns + (size_t)(STEP * (at + (j))))
 
 STAF_INLINE void value_block(const float *restrict x, float *restrict y, int64_t size, const staf_set *p, int64_t terms,
-                             int64_t columns, int64_t at, const int STEP)
+                             int64_t columns, int64_t at, const int STEP, const int clamp)
 {
     float total[BLOCK];
-    memset(total, 0, sizeof total);
+    memset(total, 0, sizeof(float) * (size_t)size);
     for (int64_t k = 0; k < terms; k++) {
+        if (STEP) {
 #pragma omp simd
-        for (int64_t j = 0; j < size; j++) {
-            const staf_pair t = staf_sine_cosine(x[j], p->high[TERM(j)], p->low[TERM(j)], p->turn[TERM(j)]);
-            total[j] = fmaf(p->amplitude[TERM(j)], t.sine, total[j]);
+            for (int64_t j = 0; j < size; j++) {
+                const staf_turn t = staf_turn_of(x[j], p->high[TERM(j)], p->low[TERM(j)], p->turn[TERM(j)], clamp);
+                const float scaled = p->amplitude[TERM(j)] * staf_flip(t.r, t.sign);
+                total[j] = fmaf(scaled, staf_sine_ratio(t.r * t.r), total[j]);
+            }
+        } else {
+            const float high = p->high[k], low = p->low[k], turn = p->turn[k], amplitude = p->amplitude[k];
+            const float s0 = amplitude * STAF_SINE_0, s1 = amplitude * STAF_SINE_1, s2 = amplitude * STAF_SINE_2;
+            const float s3 = amplitude * STAF_SINE_3, s4 = amplitude * STAF_SINE_4;
+#pragma omp simd
+            for (int64_t j = 0; j < size; j++) {
+                const staf_turn t = staf_turn_of(x[j], high, low, turn, clamp);
+                const float z = t.r * t.r;
+                const float s = fmaf(fmaf(fmaf(fmaf(z, s4, s3), z, s2), z, s1), z, s0);
+                total[j] = fmaf(s, staf_flip(t.r, t.sign), total[j]);
+            }
         }
     }
     memcpy(y, total, sizeof(float) * (size_t)size);
@@ -39,33 +63,32 @@ STAF_INLINE void value_block(const float *restrict x, float *restrict y, int64_t
 
 STAF_INLINE void gradients_block(const float *restrict g, const float *restrict x, float *restrict dx, int64_t size,
                                  const staf_set *p, int64_t terms, int64_t columns, int64_t at, const int STEP,
-                                 double *restrict sums, float *restrict rows)
+                                 const int clamp, double *restrict sums, float *restrict rows)
 {
     const int64_t count = terms * columns;
     float slope[BLOCK];
-    memset(slope, 0, sizeof slope);
+    memset(slope, 0, sizeof(float) * (size_t)size);
     for (int64_t k = 0; k < terms; k++) {
         if (STEP) {
             float *restrict ds = rows + k * columns + at, *restrict dw = ds + count, *restrict dp = dw + count;
 #pragma omp simd
             for (int64_t j = 0; j < size; j++) {
-                const staf_pair t = staf_sine_cosine(x[j], p->high[TERM(j)], p->low[TERM(j)], p->turn[TERM(j)]);
-                const float gc = g[j] * t.cosine;
-                slope[j] = fmaf(p->amplitude[TERM(j)] * p->frequency[TERM(j)], t.cosine, slope[j]);
-                ds[j] = fmaf(g[j], t.sine, ds[j]);
+                const staf_turn t = staf_turn_of(x[j], p->high[TERM(j)], p->low[TERM(j)], p->turn[TERM(j)], clamp);
+                const float z = t.r * t.r, signed_g = staf_flip(g[j], t.sign), gc = signed_g * staf_cosine(z);
+                slope[j] = fmaf(p->factor[TERM(j)], gc, slope[j]);
+                ds[j] = fmaf(signed_g * t.r, staf_sine_ratio(z), ds[j]);
                 dw[j] = fmaf(gc, x[j], dw[j]);
                 dp[j] += gc;
             }
         } else {
-            const float high = p->high[k], low = p->low[k], turn = p->turn[k];
-            const float factor = p->amplitude[k] * p->frequency[k];
+            const float high = p->high[k], low = p->low[k], turn = p->turn[k], factor = p->factor[k];
             float a = 0, b = 0, c = 0;
 #pragma omp simd reduction(+ : a, b, c)
             for (int64_t j = 0; j < size; j++) {
-                const staf_pair t = staf_sine_cosine(x[j], high, low, turn);
-                const float gc = g[j] * t.cosine;
-                slope[j] = fmaf(factor, t.cosine, slope[j]);
-                a = fmaf(g[j], t.sine, a);
+                const staf_turn t = staf_turn_of(x[j], high, low, turn, clamp);
+                const float z = t.r * t.r, signed_g = staf_flip(g[j], t.sign), gc = signed_g * staf_cosine(z);
+                slope[j] = fmaf(factor, gc, slope[j]);
+                a = fmaf(signed_g * t.r, staf_sine_ratio(z), a);
                 b = fmaf(gc, x[j], b);
                 c += gc;
             }
@@ -74,8 +97,7 @@ STAF_INLINE void gradients_block(const float *restrict g, const float *restrict 
             sums[2 * count + k] += c;
         }
     }
-#pragma omp simd
-    for (int64_t j = 0; j < size; j++) dx[j] = g[j] * slope[j];
+    memcpy(dx, slope, sizeof(float) * (size_t)size);
 }
 
 STAF_INLINE void second_block(const float *restrict g, const float *restrict x, const float *restrict v,

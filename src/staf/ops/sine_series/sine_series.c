@@ -30,17 +30,18 @@ static int64_t piece_count(const staf_shape *s)
     return pieces < 1 ? 1 : pieces;
 }
 
-/* high, low and turn of every parameter set, in one allocation. */
-static float *prepare(const staf_shape *s, const float *frequency, const float *phase)
+/* high, low, turn and amplitude times frequency of every parameter set, in one allocation. */
+static float *prepare(const staf_shape *s, const float *amplitude, const float *frequency, const float *phase)
 {
     const int64_t count = s->networks * s->terms * s->columns;
-    float *prepared = malloc(sizeof(float) * 3 * (size_t)count);
+    float *prepared = malloc(sizeof(float) * 4 * (size_t)count);
     if (!prepared) return NULL;
     for (int64_t i = 0; i < count; i++) {
         const staf_angle angle = staf_half_turns(frequency[i], phase[i]);
         prepared[i] = angle.high;
         prepared[count + i] = angle.low;
         prepared[2 * count + i] = angle.phase;
+        prepared[3 * count + i] = amplitude[i] * frequency[i];
     }
     return prepared;
 }
@@ -48,9 +49,12 @@ static float *prepare(const staf_shape *s, const float *frequency, const float *
 static staf_set set_of(const staf_shape *s, int64_t network, const float *amplitude, const float *frequency,
                        const float *phase, const float *prepared)
 {
-    const int64_t count = s->networks * s->terms * s->columns, start = network * s->terms * s->columns;
-    return (staf_set){amplitude + start, frequency + start,         phase + start,
-                      prepared + start,  prepared + count + start,  prepared + 2 * count + start};
+    const int64_t own = s->terms * s->columns, count = s->networks * own, start = network * own;
+    const float *high = prepared + start;
+    float largest = 0;
+    for (int64_t i = 0; i < own; i++) largest = fabsf(high[i]) > largest ? fabsf(high[i]) : largest;
+    return (staf_set){amplitude + start, frequency + start, phase + start,   high, high + count,
+                      high + 2 * count,  high + 3 * count,  STAF_EXACT_TURNS / largest};
 }
 
 static void flush(double *restrict sums, float *restrict rows, int64_t count)
@@ -108,14 +112,15 @@ int staf_series_value(const float *x, const float *amplitude, const float *frequ
 {
     const staf_shape s = {networks, points, width, columns, terms};
     const int64_t pieces = piece_count(&s);
-    float *prepared = prepare(&s, frequency, phase);
+    float *prepared = prepare(&s, amplitude, frequency, phase);
     if (!prepared) return 1;
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t task = 0; task < networks * pieces; task++) {
         PIECE
 #define AFTER_ROW
-        if (columns == 1) FOR_BLOCKS(value_block(x + start, y + start, size, &p, terms, columns, at, 0))
-        else FOR_BLOCKS(value_block(x + start, y + start, size, &p, terms, columns, at, 1))
+#define VALUE(STEP, CLAMP) value_block(x + start, y + start, size, &p, terms, columns, at, STEP, CLAMP)
+        if (columns == 1) FOR_BLOCKS(if (beyond_reach(x + start, size, &p)) VALUE(0, 1); else VALUE(0, 0))
+        else FOR_BLOCKS(if (beyond_reach(x + start, size, &p)) VALUE(1, 1); else VALUE(1, 0))
 #undef AFTER_ROW
     }
     free(prepared);
@@ -133,7 +138,7 @@ int staf_series_gradients(const float *g, const float *x, const float *amplitude
     const staf_shape s = {networks, points, width, columns, terms};
     const int64_t pieces = piece_count(&s);
     const size_t cells = (size_t)(3 * networks * pieces * terms * columns);
-    float *prepared = prepare(&s, frequency, phase);
+    float *prepared = prepare(&s, amplitude, frequency, phase);
     double *sums = calloc(cells, sizeof(double));
     float *rows = calloc(cells, sizeof(float));
     const int failed = !prepared || !sums || !rows;
@@ -143,12 +148,10 @@ int staf_series_gradients(const float *g, const float *x, const float *amplitude
             PIECE
             double *own = sums + 3 * task * terms * columns;
             float *row_sums = rows + 3 * task * terms * columns;
-            if (columns == 1)
-                FOR_BLOCKS(gradients_block(g + start, x + start, dx + start, size, &p, terms, columns, at, 0, own,
-                                           row_sums))
-            else
-                FOR_BLOCKS(gradients_block(g + start, x + start, dx + start, size, &p, terms, columns, at, 1, own,
-                                           row_sums))
+#define GRADIENTS(STEP, CLAMP)                                                                                        \
+    gradients_block(g + start, x + start, dx + start, size, &p, terms, columns, at, STEP, CLAMP, own, row_sums)
+            if (columns == 1) FOR_BLOCKS(if (beyond_reach(x + start, size, &p)) GRADIENTS(0, 1); else GRADIENTS(0, 0))
+            else FOR_BLOCKS(if (beyond_reach(x + start, size, &p)) GRADIENTS(1, 1); else GRADIENTS(1, 0))
         }
         finish(&s, pieces, sums, amplitude, da, dw, dp);
     }
@@ -167,7 +170,7 @@ int staf_series_second(const float *g, const float *x, const float *amplitude, c
     const staf_shape s = {networks, points, width, columns, terms};
     const int64_t pieces = piece_count(&s);
     const size_t cells = (size_t)(3 * networks * pieces * terms * columns);
-    float *prepared = prepare(&s, frequency, phase);
+    float *prepared = prepare(&s, amplitude, frequency, phase);
     double *sums = calloc(cells, sizeof(double));
     float *rows = calloc(cells, sizeof(float));
     const int failed = !prepared || !sums || !rows;
