@@ -90,4 +90,4 @@ def test_full_batches_of_audio_are_learnt_slower_by_staf_and_the_reasons_say_so(
 
 
 def np_image() -> staf.Image:
-    return staf.Image(np.zeros((8, 8, 3), np.uint8))
+    return staf.Image(np.zeros((100, 100, 3), np.uint8))

@@ -63,6 +63,17 @@ def test_a_denoised_picture_is_planned_by_what_is_seen_of_it():
     assert omega0_of(plan(task)) == omega0_of(plan(seen)) != omega0_of(plan(clean))
 
 
+def test_few_pixels_are_learnt_slower():
+    small, large = (
+        plan(SimpleNamespace(in_features=2, out_features=3, shape=(n, n)), device="cuda") for n in (64, 128)
+    )
+    assert small.recipe.rate == small.recipe.matrix_rate == 5e-4
+    assert "learning rates of 0.0005, small, so that few pixels do not become noise between them" in small.reasons
+    assert large.recipe.rate == plans.RATES["staf"]
+    few = plan(SimpleNamespace(in_features=2, out_features=3, shape=(64, 64)), Budget(steps=40))
+    assert small.recipe.rate < few.recipe.rate < large.recipe.rate
+
+
 def test_budgets_are_kept_and_explained():
     chosen = plan(PHOTO, Budget(seconds=5.0, target_db=30.0))
     assert (chosen.recipe.steps, chosen.recipe.seconds, chosen.recipe.target_db) == (None, 5.0, 30.0)
