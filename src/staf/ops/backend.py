@@ -84,9 +84,14 @@ def have_memory(tensors: Sequence[Tensor]) -> bool:
     return all(type(tensor) in (Tensor, torch.nn.Parameter) and not batched(tensor) for tensor in tensors)
 
 
+def reverse_mode_only() -> bool:
+    """Whether neither `torch.func` nor forward mode is at work, so that derivatives can only be asked backwards."""
+    return not torch._C._are_functorch_transforms_active() and forward_ad._current_level < 0
+
+
 def values_only(*tensors: Tensor) -> bool:
     """Whether no derivative of any kind can be asked of a call, so that it may skip autograd's bookkeeping."""
-    if torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0:
+    if not reverse_mode_only():
         return False
     return not torch.is_grad_enabled() or not any(tensor.requires_grad for tensor in tensors)
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import torch
 
-SOURCES = ("sine_series/sine_series.c", "pointwise.c")
+SOURCES = ("sine_series/sine_series.c", "pointwise.c", "linear/thin_sums.c")
 HEADERS = ("trigonometry.h", "sine_series/blocks.h")
 FLAGS = ("-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared")
 # Tried in this order: not every compiler has OpenMP, and not every processor knows -march.
@@ -124,4 +124,5 @@ def _load(path: Path) -> ctypes.CDLL:
         ctypes.c_double,
         ctypes.c_int,
     ]
+    loaded.staf_thin_sums.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int64] * 3 + [ctypes.c_int]
     return loaded

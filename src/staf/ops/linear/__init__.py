@@ -7,7 +7,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from staf._typing import Float
+from staf.ops.backend import reverse_mode_only
 from staf.ops.linear.precision import ProductPrecision, current_precision, product_precision
+
+# From so many points on, a CPU product is worth choosing.
+MANY_POINTS = 256
 
 __all__ = ["ProductPrecision", "current_precision", "linear", "product_precision"]
 
@@ -18,8 +22,9 @@ def linear(
     """y = x W^T + b.
 
     Inside a `product_precision` block, float32 tensors on CUDA go through kernels of that precision; up to 8 inputs
-    (coordinates) are always multiplied exactly. Everywhere else this is `torch.nn.functional.linear`. The kernels have
-    gradients of every order and `vmap`; forward mode raises.
+    (coordinates) are always multiplied exactly. The kernels have gradients of every order and `vmap`; forward mode
+    raises. On a CPU, many points inside a block take the fastest float32 product of their shape, outside `torch.func`
+    and forward mode. Everywhere else this is `torch.nn.functional.linear`.
 
     >>> linear(torch.ones(4, 2), torch.ones(3, 2), torch.zeros(3)).tolist()[0]
     [2.0, 2.0, 2.0]
@@ -27,17 +32,19 @@ def linear(
     precision = current_precision()
     fused = (
         precision is not None
-        and x.is_cuda
         and x.dim() >= 2
         and x.dtype == weight.dtype == torch.float32
         and not torch.compiler.is_compiling()
-        and not torch.is_autocast_enabled("cuda")
+        and not torch.is_autocast_enabled(x.device.type)
     )
-    if not fused:
-        return functional.linear(x, weight, bias)
-    from staf.ops.linear.autograd import Product
+    if fused and x.is_cuda:
+        from staf.ops.linear.autograd import Product
 
-    shape = x.shape[:-1]
-    flat = x.reshape(1, -1, x.shape[-1])
-    out = Product.apply(flat, weight[None], None if bias is None else bias[None], precision)
-    return out.reshape(*shape, weight.shape[0])
+        flat = x.reshape(1, -1, x.shape[-1])
+        out = Product.apply(flat, weight[None], None if bias is None else bias[None], precision)
+        return out.reshape(*x.shape[:-1], weight.shape[0])
+    if fused and x.device.type == "cpu" and x.numel() >= MANY_POINTS * x.shape[-1] and reverse_mode_only():
+        from staf.ops.linear.cpu_autograd import Layer
+
+        return Layer.apply(x.reshape(-1, x.shape[-1]), weight, bias).reshape(*x.shape[:-1], weight.shape[0])
+    return functional.linear(x, weight, bias)
