@@ -109,3 +109,24 @@ def test_one_huge_angle_changes_nothing_for_its_neighbours(inputs, columns):
     in_x, in_huge = cpu.gradients(grad, x, *sets)[0], cpu.gradients(grad, huge, *sets)[0]
     assert torch.equal(in_x[others], in_huge[others])
     assert in_huge[~others].abs() <= 1.1 * (sets[0] * sets[1]).abs().sum(-1).max()
+
+
+@pytest.mark.parametrize("shape", [(1, 256), (3,), (), (700, 257), (2, 3, 5)])
+def test_without_gradients_one_set_gives_the_same_bits_by_the_short_way(inputs, shape, poisoned):
+    x, *sets = inputs(shape, (5,), dtype=torch.float32)
+    with ops.record_backends() as ran:
+        short = ops.sine_series(x, *sets)
+    assert ran == [("sine_series", "compiled")]
+    long = ops.sine_series(x.requires_grad_(), *sets)
+    assert long.requires_grad
+    assert short.shape == long.shape == torch.Size(shape)
+    assert torch.equal(short, long.detach())
+
+
+def test_the_short_way_takes_strided_inputs(inputs):
+    x, c, w, p = inputs((6, 4), (2, 3), dtype=torch.float32)
+    sets = [tensor.t()[1] for tensor in (c, w, p)]
+    found = ops.sine_series(x.t(), *sets)
+    torch.testing.assert_close(found, ops.sine_series(x, *sets).t(), rtol=0, atol=0)
+    exact = sum(a.double() * torch.sin(b.double() * x.double() + d.double()) for a, b, d in zip(*sets, strict=True))
+    torch.testing.assert_close(found.t().double(), exact, rtol=0, atol=1e-5)

@@ -22,6 +22,7 @@ from torch.autograd import forward_ad
 
 NAMES = ("reference", "loop", "compiled", "triton")
 
+_PLAIN = (Tensor, torch.nn.Parameter)
 _forced: ContextVar[str | None] = ContextVar("staf_backend", default=None)
 _recorders: list[list[tuple[str, str]]] = []
 _recorders_lock = threading.Lock()
@@ -80,8 +81,10 @@ def have_memory(tensors: Sequence[Tensor]) -> bool:
     Not so for tensor subclasses that stand for something else (fake tensors while tracing), nor for the wrappers that
     `torch.autograd.grad(..., is_grads_batched=True)` hands to a Function without asking its vmap rule.
     """
-    batched = torch._C._functorch.is_legacy_batchedtensor
-    return all(type(tensor) in (Tensor, torch.nn.Parameter) and not batched(tensor) for tensor in tensors)
+    for tensor in tensors:
+        if type(tensor) not in _PLAIN or torch._C._functorch.is_legacy_batchedtensor(tensor):
+            return False
+    return True
 
 
 def reverse_mode_only() -> bool:
@@ -123,10 +126,8 @@ def has_triton() -> bool:
 def _fastest(x: Tensor) -> str:
     if x.dtype != torch.float32 or x.numel() == 0:
         return "loop"
-    if x.device.type == "cuda" and has_triton():
-        return "triton"
-    if x.device.type == "cpu":
+    if x.is_cpu:
         from staf.ops import native
 
         return "compiled" if native.library() is not None else "loop"
-    return "loop"
+    return "triton" if x.is_cuda and has_triton() else "loop"

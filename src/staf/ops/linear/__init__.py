@@ -30,8 +30,10 @@ def linear(
     [2.0, 2.0, 2.0]
     """
     precision = current_precision()
+    # What most calls for a few points on a CPU need to know, first.
     fused = (
         precision is not None
+        and (x.is_cuda or x.numel() >= MANY_POINTS * weight.shape[1])
         and x.dim() >= 2
         and x.dtype == weight.dtype == torch.float32
         and not torch.compiler.is_compiling()
@@ -43,7 +45,7 @@ def linear(
         flat = x.reshape(1, -1, x.shape[-1])
         out = Product.apply(flat, weight[None], None if bias is None else bias[None], precision)
         return out.reshape(*x.shape[:-1], weight.shape[0])
-    if fused and x.device.type == "cpu" and x.numel() >= MANY_POINTS * x.shape[-1] and reverse_mode_only():
+    if fused and x.device.type == "cpu" and reverse_mode_only():
         from staf.ops.linear.cpu_autograd import Layer
 
         return Layer.apply(x.reshape(-1, x.shape[-1]), weight, bias).reshape(*x.shape[:-1], weight.shape[0])

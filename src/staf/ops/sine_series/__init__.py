@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from staf._typing import Float
-from staf.ops.backend import choose, note, values_only
+from staf.ops.backend import choose, have_memory, note, values_only
 from staf.ops.checks import check_floating, promoted
 
 __all__ = ["sine_series"]
@@ -42,6 +42,11 @@ def sine_series(
     """
     x = promoted(x, amplitude.dtype)
     _check(x, amplitude, frequency, phase)
+    if amplitude.dim() == 1 and _runs_at_once(x, amplitude, frequency, phase):
+        from staf.ops.sine_series import cpu
+
+        note("sine_series", "compiled")
+        return cpu.value_of_one_set(x, amplitude, frequency, phase)
     shape = x.shape
     batched = amplitude.dim() == 3
     networks = shape[0] if batched else 1
@@ -53,6 +58,16 @@ def sine_series(
     sets = (networks, 1 if amplitude.dim() == 1 else amplitude.shape[-2], amplitude.shape[-1])
     parameters = (amplitude.reshape(sets), frequency.reshape(sets), phase.reshape(sets))
     return _dispatch(x, *parameters).reshape(shape)
+
+
+def _runs_at_once(*tensors: Tensor) -> bool:
+    """Whether nothing but the kernel's call is needed, which for a single point takes less time than views do."""
+    return (
+        not torch.compiler.is_compiling()
+        and values_only(*tensors)
+        and choose("sine_series", tensors[0]) == "compiled"
+        and have_memory(tensors)
+    )
 
 
 def _dispatch(x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> Tensor:
@@ -75,16 +90,14 @@ def _dispatch(x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) ->
 
 def _check(x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> None:
     check_floating("x", x)
+    dtype, device, shape = x.dtype, x.device, tuple(amplitude.shape)
     for name, tensor in (("amplitude", amplitude), ("frequency", frequency), ("phase", phase)):
-        if tensor.dtype != x.dtype:
-            raise TypeError(f"{name} must have the dtype of x, {x.dtype}, got {tensor.dtype}")
-        if tensor.device != x.device:
-            raise ValueError(f"{name} must be on the device of x, {x.device}, got {tensor.device}")
-        if tensor.shape != amplitude.shape:
-            raise ValueError(
-                f"{name} must have the shape of amplitude, {tuple(amplitude.shape)}, got {tuple(tensor.shape)}"
-            )
-    shape = tuple(amplitude.shape)
+        if tensor.dtype != dtype:
+            raise TypeError(f"{name} must have the dtype of x, {dtype}, got {tensor.dtype}")
+        if tensor.device != device:
+            raise ValueError(f"{name} must be on the device of x, {device}, got {tensor.device}")
+        if tensor.shape != shape:
+            raise ValueError(f"{name} must have the shape of amplitude, {shape}, got {tuple(tensor.shape)}")
     if not 1 <= len(shape) <= 3 or shape[-1] < 1:
         raise ValueError(
             "amplitude must have shape (terms,), (width, terms), (networks, 1, terms) or (networks, width, terms) "

@@ -21,6 +21,19 @@ def value(x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> Ten
     return out
 
 
+def value_of_one_set(x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> Tensor:
+    """The series with parameters (terms,) and x of any shape: the same bits as `value`, without making views."""
+    given = [tensor.contiguous() for tensor in (x, amplitude, frequency, phase)]
+    out = torch.empty_like(given[0])
+    size, terms = x.numel(), amplitude.shape[0]
+    addresses = [tensor.data_ptr() for tensor in (*given, out)]
+    kernels = native.library(required=True)
+    assert kernels is not None
+    if kernels.staf_series_value(*addresses, 1, size, 1, 1, terms, native.thread_count(size * terms)):
+        raise MemoryError(f"sine_series could not allocate {terms} terms")
+    return out
+
+
 def gradients(grad: Tensor, x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> Four:
     """Gradients of `sum(grad * value)` in x, amplitude, frequency and phase."""
     grad, x = grad.contiguous(), x.contiguous()
