@@ -13,12 +13,20 @@ from dataclasses import dataclass
 
 import torch
 
+from .. import ops
+from ..ops.linear import linear, product_precision
 from .timing import seconds_of
+
+# What a shared CPU lets run undisturbed now and then: a few milliseconds.
+SHORT_ROWS, SHORT_REPEATS = 2048, 100
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Measured rates: FLOP/s of matrix products by precision, bytes/s of a copy (read + write), sines/s or None."""
+    """Measured rates: FLOP/s of matrix products by precision, bytes/s of a copy (read + write), sines/s or None.
+
+    On a GPU these are the hardware's sines; on a CPU those of the library's own kernel, in the first-level cache.
+    """
 
     matmul: dict[str, float]
     copy: float
@@ -41,7 +49,9 @@ def measure_rates(device: str, *, side: int | None = None, copied: int | None = 
     target = torch.empty_like(source)
     target.copy_(source)
     copy = 8 * copied / seconds_of(lambda: target.copy_(source), device, repeats, pick=min)
-    return Rates(matmul, copy, _sine_rate(device) if on_gpu else None)
+    if not on_gpu:
+        matmul["fp32"] = max(matmul["fp32"], _layer_rate(SHORT_ROWS, SHORT_REPEATS))
+    return Rates(matmul, copy, _sine_rate(device) if on_gpu else _cpu_sine_rate())
 
 
 def _matmul_rate(device: str, side: int, repeats: int, dtype: torch.dtype) -> float:
@@ -55,6 +65,29 @@ def _matmul_rate(device: str, side: int, repeats: int, dtype: torch.dtype) -> fl
             product()
         best = max(best, 2 * n * k * k / seconds_of(product, device, repeats, pick=min))
     return best
+
+
+def _layer_rate(rows: int, repeats: int) -> float:
+    """FLOP/s of the library's own linear layer, many rows by a 256x256 matrix, on the CPU."""
+    x, weight = torch.ones(rows, 256), torch.ones(256, 256)
+
+    def run() -> None:
+        with product_precision("fp32"):
+            linear(x, weight)
+
+    run()
+    return 2 * rows * 256 * 256 / seconds_of(run, "cpu", repeats, pick=min)
+
+
+def _cpu_sine_rate(points: int = 16384, terms: int = 50) -> float:
+    """Terms of a series per second over all threads; the work of reading and writing is small beside 50 terms."""
+    x, parameters = torch.linspace(-1, 1, points), torch.linspace(-1, 1, terms)
+
+    def run() -> None:
+        ops.sine_series(x, parameters, 30 * parameters, parameters)
+
+    run()
+    return points * terms / seconds_of(run, "cpu", SHORT_REPEATS, pick=min)
 
 
 @contextlib.contextmanager

@@ -68,7 +68,8 @@ def to_markdown(document: dict[str, Any]) -> str:
     parts = [f"{name} {flops / 1e12:.3g} TFLOP/s" for name, flops in rates["matmul_flops"].items()]
     parts.append(f"copy {rates['copy_bytes'] / 1e9:.4g} GB/s")
     if rates["sines"]:
-        parts.append(f"{rates['sines'] / 1e12:.3g} T hardware sines/s")
+        kind = "hardware sines" if machine["gpu"] else "sines of a series"
+        parts.append(f"{rates['sines'] / 1e9:.4g} G {kind} per second")
     load = document.get("load")
     lines = [
         f"# Benchmarks: {document['suite']}",

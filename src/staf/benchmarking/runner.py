@@ -173,7 +173,7 @@ def _rates_text(rates: Rates) -> str:
     parts = [f"{name} {flops / 1e12:.3g} TFLOP/s" for name, flops in rates.matmul.items()]
     parts.append(f"copy {rates.copy / 1e9:.4g} GB/s")
     if rates.sines:
-        parts.append(f"{rates.sines / 1e12:.3g} T sines/s")
+        parts.append(f"{rates.sines / 1e9:.4g} G sines/s")
     return ", ".join(parts)
 
 
