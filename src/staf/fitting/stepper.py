@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from .batches import Batches
+from .memory import keep_freed_memory
 from .optimiser import Optimiser
 from .task import Batch, Task
 
@@ -26,6 +27,8 @@ class Stepper:
         self, task: Task, field: nn.Module, optimiser: Optimiser, batches: Batches, *, group: int, chunk: int
     ) -> None:
         device = optimiser.parameters[0].device
+        if device.type == "cpu":
+            keep_freed_memory()
         self.task, self.field, self.optimiser, self.batches = task, field, optimiser, batches
         self.group, self.chunk = group, min(chunk, batches.size)
         self.notes: list[str] = []
