@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from staf.experiments.between import between_pixels
 from staf.experiments.choices import Choice, plan_of
 from staf.experiments.experiment import Context, Outcome
 from staf.experiments.step_times import timed_outcome
@@ -22,6 +24,7 @@ def run_choice(signal: Any, choice: Choice, context: Context, *, steps: int, see
     outcome = timed_outcome(
         fit, fit.task.points, scalars=scalars(architecture), architecture=architecture, plan=plan.name, **details
     )
+    outcome = replace(outcome, metrics={**outcome.metrics, **between_pixels(fit)})
     make_room(context.device)
     return outcome
 

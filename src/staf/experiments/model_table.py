@@ -88,8 +88,8 @@ class ModelTable:
 
 def table(results: Sequence[Result]) -> Table:
     """A row for each comparison, network and recipe: best mean first."""
-    columns = ["equal", "network", "recipe", "mean (dB)", "not tuned on", "worst signal", "sd of seeds", "diverged"]
-    columns += ["size", "steps", "seconds", "ms a step", "runs"]
+    columns = ["equal", "network", "recipe", "mean (dB)", "not tuned on", "worst signal", "between", "sd of seeds"]
+    columns += ["diverged", "size", "steps", "seconds", "ms a step", "runs"]
     rows = []
     for equal in EQUAL:
         groups = _compared(results, equal)
@@ -103,6 +103,7 @@ def table(results: Sequence[Result]) -> Table:
                     number(_overall(members)),
                     number(_overall(fresh)) if fresh else "-",
                     number(min(mean(values) for values in _by_signal(members).values())),
+                    number(mean([result.metrics["between"] for result in members if "between" in result.metrics]), 1),
                     _spread(members),
                     str(sum(bool(result.details["diverged"]) for result in members)),
                     f"{members[0].details['scalars']:,}",

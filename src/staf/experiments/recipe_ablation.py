@@ -73,6 +73,7 @@ def changes(base: Any, field: Any, *, points: int, steps: int) -> dict[str, dict
     arguments = field.architecture["arguments"]
     omega0, matrix, rate = arguments["omega0"], base.matrix_rate, base.rate
     activation = base.amplitude_rate
+    warm = getattr(base.schedule, "warm", 0.0)
 
     def network(**changed: Any) -> Choice:
         return Choice("staf", arguments=changed)
@@ -108,6 +109,8 @@ def changes(base: Any, field: Any, *, points: int, steps: int) -> dict[str, dict
             "Adam's rate x 2": recipe(rate=rate * 2),
             "matrix rate / 2": recipe(matrix_rate=matrix / 2),
             "matrix rate x 2": recipe(matrix_rate=matrix * 2),
+            "both rates x 1.6": recipe(rate=rate * 1.6, matrix_rate=matrix * 1.6),
+            "activations / 10": activations(activation / 10),
             "activations / 3": activations(activation / 3),
             "activations x 2": activations(activation * 2),
         },
@@ -115,8 +118,12 @@ def changes(base: Any, field: Any, *, points: int, steps: int) -> dict[str, dict
         "schedule": {
             "constant rates": recipe(schedule={"name": "constant"}),
             "exponential to 5%": recipe(schedule={"name": "exponential", "final": 0.05}),
-            "cosine to 0": recipe(schedule={"name": "cosine", "floor": 0.0}),
-            "cosine to 10%": recipe(schedule={"name": "cosine", "floor": 0.1}),
+            "cosine to 0": recipe(schedule={"name": "cosine", "floor": 0.0, "warm": warm}),
+            "cosine to 10%": recipe(schedule={"name": "cosine", "floor": 0.1, "warm": warm}),
+            **{
+                f"rates rise over {share:.0%}": recipe(schedule={"name": "cosine", "floor": 0.01, "warm": share})
+                for share in (0.0, 0.05, 0.1, 0.2)
+            },
         },
         "batch": {
             "1/8 of the points a step": recipe(batch=part),
@@ -164,6 +171,7 @@ def table(results: Sequence[Result]) -> Table:
                 number(_mean(members)),
                 "" if group == DEFAULT else f"{mean(difference):+.2f}" if difference else "-",
                 number(min(difference, default=math.nan)) if group != DEFAULT else "",
+                number(mean([result.metrics["between"] for result in members if "between" in result.metrics]), 1),
                 number(mean([float(result.details["step_ms"]) for result in members]), 2),
                 str(sum(bool(result.details["diverged"]) for result in members)),
                 str(len(members)),
@@ -172,7 +180,17 @@ def table(results: Sequence[Result]) -> Table:
     signals = sorted({result.data_name for result in results})
     steps = sorted({int(result.configuration["steps"]) for result in results})
     title = f"One change at a time, {'/'.join(map(str, steps))} steps on {', '.join(signals)}, final weights"
-    columns = ["part", "change", "PSNR (dB)", "against default", "worst case", "ms a step", "diverged", "runs"]
+    columns = [
+        "part",
+        "change",
+        "PSNR (dB)",
+        "against default",
+        "worst case",
+        "between",
+        "ms a step",
+        "diverged",
+        "runs",
+    ]
     return Table(title, columns, rows)
 
 

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import staf
+from staf.experiments.between import between_pixels
+from staf.fitting import Recipe
+
+
+class Wave(torch.nn.Module):
+    """A smooth field, or the same at the pixels with noise between them."""
+
+    def __init__(self, pixels: int, noise: float) -> None:
+        super().__init__()
+        self.pixels, self.noise = pixels, noise
+        self.gain = torch.nn.Parameter(torch.ones(()))
+
+    def forward(self, x):
+        smooth = 0.5 + 0.3 * torch.sin(2 * x[:, :1]) * torch.cos(x[:, 1:])
+        # Zero at the centres of the pixels.
+        return self.gain * (smooth + self.noise * torch.cos(torch.pi * self.pixels * (x[:, :1] + 1) / 2))
+
+
+@pytest.mark.parametrize("convention", ["centres", "ends"])
+def test_noise_between_the_pixels_is_seen_and_a_smooth_field_is_not_blamed(convention):
+    from staf.signals.grid import coordinates
+
+    pixels = 16
+    with torch.no_grad():
+        values = Wave(pixels, 0.0)(coordinates((pixels, pixels), convention)).reshape(pixels, pixels)
+    image = staf.Image(values.numpy().astype(np.float32))
+
+    def measured(noise):
+        fit = staf.fit(image, Wave(pixels, noise), Recipe(steps=1, rate=1e-9, convention=convention), progress=False)
+        return between_pixels(fit)["between"]
+
+    assert measured(0.0) > 40
+    assert measured(0.2) < 20
+
+
+def test_a_recording_has_no_pixels():
+    sound = staf.Audio(np.sin(np.arange(200) / 7).astype(np.float32), 8000)
+    fit = staf.fit(sound, staf.siren(1, 1, width=8), Recipe(steps=1), progress=False)
+    assert between_pixels(fit) == {}
