@@ -20,7 +20,7 @@ def between_pixels(fit: Fit) -> dict[str, float]:
     {}
     """
     task: Any = fit.task
-    signal = getattr(task, "signal", None)
+    signal: Any = getattr(task, "signal", None)
     if getattr(signal, "kind", None) != "image":
         return {}
     from staf.fitting import predictor
