@@ -101,7 +101,8 @@ def spectrum(wave: np.ndarray, rate: int, loudest: float, label: str) -> str:
     height, width = shown.shape
     return (
         f'<figure class="spectrum"><img alt="{label}: spectrogram" width="{width}" height="{height}" '
-        f'src="{palette_uri(np.rint(255 * shown).astype(np.uint8))}"><figcaption class="fine">0 to {rate / 2000:g} kHz, '
+        f'src="{palette_uri(np.rint(255 * shown).astype(np.uint8))}"><figcaption class="fine">'
+        f"0 to {rate / 2000:g} kHz, "
         f"black {DYNAMIC_RANGE_DB:g} dB below the target's loudest</figcaption></figure>"
     )
 
