@@ -25,7 +25,7 @@ SHORT_ROWS, SHORT_REPEATS = 2048, 100
 class Rates:
     """Measured rates: FLOP/s of matrix products by precision, bytes/s of a copy (read + write), sines/s or None.
 
-    On a GPU these are the hardware's sines; on a CPU those of the library's own kernel, in the first-level cache.
+    On a GPU these are the hardware's sines; on a CPU those of the library's own kernel for a series of many terms.
     """
 
     matmul: dict[str, float]
@@ -79,7 +79,7 @@ def _layer_rate(rows: int, repeats: int) -> float:
     return 2 * rows * 256 * 256 / seconds_of(run, "cpu", repeats, pick=min)
 
 
-def _cpu_sine_rate(points: int = 16384, terms: int = 50) -> float:
+def _cpu_sine_rate(points: int = 2**18, terms: int = 50) -> float:
     """Terms of a series per second over all threads; the work of reading and writing is small beside 50 terms."""
     x, parameters = torch.linspace(-1, 1, points), torch.linspace(-1, 1, terms)
 
@@ -87,7 +87,7 @@ def _cpu_sine_rate(points: int = 16384, terms: int = 50) -> float:
         ops.sine_series(x, parameters, 30 * parameters, parameters)
 
     run()
-    return points * terms / seconds_of(run, "cpu", SHORT_REPEATS, pick=min)
+    return points * terms / seconds_of(run, "cpu", 20, pick=min)
 
 
 @contextlib.contextmanager
