@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import staf
-from staf.fitting.plans import AUDIO_FACTORS, RATES
+from staf.fitting.rates import AUDIO_FACTORS, RATES
 from staf.signals import Audio
 
 RNG = np.random.default_rng(0)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from . import __version__
-from .fitting import Checkpoint, FileError, History, Recipe, file, loop
+from .fitting import Checkpoint, FileError, History, Recipe, file, loop, plans
 from .fitting.checks import check_budget, check_features
 from .fitting.plans import Budget, Plan
 from .fitting.plans import plan as make_plan
@@ -242,7 +242,10 @@ def fit(
             recipe = saved.recipe
     signal: Any = source if isinstance(source, Task) else as_signal(source)
     if plan is None:
-        plan = make_plan(signal, Budget(steps, seconds, target_db), device=chosen_device.type)
+        budget = Budget(steps, seconds, target_db)
+        plan = make_plan(signal, budget, device=chosen_device.type)
+        if field is not None and recipe is None:
+            recipe = plans.general_recipe(signal, budget, device=chosen_device.type)
     recipe = saved.recipe if saved is not None else _with_budget(recipe or plan.recipe, steps, seconds, target_db)
     task: Any = source if isinstance(source, Task) else task_for(signal, recipe.convention)
     from_seed = field is None

@@ -175,7 +175,7 @@ def test_help_follows_the_kind_of_field(staf, photo, sound, ball):
         (ball, "--resolution", "--size"),
     ):
         text = staf("export", field, "--help").out
-        assert "usage: staf export [-h] [OPTIONS] FIELD" in text
+        assert "staf export [-h] [OPTIONS] FIELD" in text
         assert own in text
         assert others not in text
 

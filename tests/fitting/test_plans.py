@@ -12,6 +12,7 @@ import staf
 from staf.fitting import plans
 from staf.fitting.optimiser import Optimiser
 from staf.fitting.plans import Budget, plan, points_of
+from staf.fitting.rates import RATES
 from staf.signals import Image
 from staf.tasks import Reconstruction
 
@@ -69,7 +70,7 @@ def test_few_pixels_are_learnt_slower():
     )
     assert small.recipe.rate == small.recipe.matrix_rate == 5e-4
     assert "learning rates of 0.0005, small, so that few pixels do not become noise between them" in small.reasons
-    assert large.recipe.rate == plans.RATES["staf"]
+    assert large.recipe.rate == RATES["staf"]
     few = plan(SimpleNamespace(in_features=2, out_features=3, shape=(64, 64)), Budget(steps=40))
     assert small.recipe.rate < few.recipe.rate < large.recipe.rate
 
@@ -147,3 +148,10 @@ def test_the_papers_plans_carry_the_published_constants(make, omega0, terms, ski
     # Frequencies are omega0 U(0, 1), weights torch's default U(+-1/sqrt(n)).
     assert 0 <= field.activations[1].frequency.min() <= field.activations[1].frequency.max() <= omega0[1]
     assert field.layers[1].weight.abs().max() <= 1 / math.sqrt(256)
+
+
+def test_a_network_of_ones_own_is_not_trained_by_constants_found_for_others():
+    small = staf.Image(np.zeros((8, 8), np.uint8))
+    own = staf.fit(small, staf.siren(2, 1, width=4, depth=2), steps=200, target_db=1.0, progress=False)
+    assert own.recipe.rate == RATES["staf"] > plan(small, Budget(steps=200)).recipe.rate
+    assert own.recipe.optimiser == "muon"

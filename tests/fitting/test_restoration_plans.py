@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from staf.fitting import Budget, plan, recipes
-from staf.fitting.plans import RATES
+from staf.fitting.rates import RATES
 from staf.fitting.restoration_plans import denoising, super_resolution
 from staf.nn.models import MODELS
 

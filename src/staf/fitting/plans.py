@@ -12,6 +12,17 @@ from torch import nn
 from ..nn import models
 from ..nn._arguments import did_you_mean
 from . import recipes
+from .rates import (
+    AUDIO_FACTORS,
+    MINI_BATCH_FACTOR,
+    OMEGA0_FACTORS,
+    RATES,
+    SMALL_POINTS,
+    SMALL_RATES,
+    SMALL_STEPS,
+    SOAP_POINTS,
+    SOAP_RATES,
+)
 from .recipe import Recipe
 from .shape_plans import GPU_BATCH, shape_field, shape_of
 from .shape_plans import OMEGA0 as SHAPE_OMEGA0
@@ -33,49 +44,6 @@ class Budget:
     seconds: float | None = None
     target_db: float | None = None
 
-
-# Rates of Adam and Muon for full batches; docs/recipes.md says how each was found, and what is still to be searched.
-RATES = {
-    "staf": 3e-3,
-    "siren": 1e-3,
-    "finer": 1e-3,
-    "wire": 3e-3,
-    "gauss": 1.5e-3,
-    "ffn": 1e-2,
-    "pemlp": 1e-2,
-    "mfn": 1e-2,
-    "incode": 1e-3,
-}
-# Pictures of at least this many pixels, seen whole, are trained by SOAP. Small ones have far fewer values than the
-# network has weights, and there Muon ends higher: 32x32 pixels, 150 steps, Muon 68 dB, SOAP 63 dB at the best of five.
-SOAP_POINTS = 2**15
-SOAP_RATES = {
-    "staf": 3e-3,
-    "siren": 3e-3,
-    "finer": 3e-3,
-    "wire": 1e-2,
-    "gauss": 5e-3,
-    "ffn": 1e-2,
-    "pemlp": 1e-2,
-    "mfn": 1e-2,
-    "incode": 1e-3,
-}
-# Pictures of at most this many pixels, seen whole, are learnt slower: their values are far fewer than the weights, and
-# what large steps do to the rest is noise between the pixels. 64x64 kodim13, 150 steps: at 3e-3 63.5 dB, and 24.2 dB
-# between; at 1e-3 67.0 and 26.6; at 5e-4 68.9 and 31.0. Blurred: 61.3 and 26.5; 66.5 and 30.7; 64.7 and 39.2. Few steps
-# cannot be that small: of 40, 39.0 and 22.9 dB; 35.4 and 33.4; 25.7 and 25.8.
-SMALL_POINTS = 2**13
-SMALL_STEPS = 150
-SMALL_RATES = {"staf": (1e-3, 5e-4)}
-# omega0 of the first layer, for pictures, as a multiple of what `spectrum.image_omega0` finds.
-OMEGA0_FACTORS = {"staf": 1.0, "siren": 1.0, "finer": 0.25, "incode": 0.5}
-# Mini-batches are noisy. With 400 steps of 8,192 pixels on eight 256x256 photos, STAF at 1.5e-3 ends at 44.6 dB in the
-# mean and 41.5 on the worst photo; at 3e-3 two of the eight end below 20 dB.
-MINI_BATCH_FACTOR = 0.5
-# Full batches of audio. One second of the paper's recording, 1,000 steps on a GPU: at 3e-3 STAF falls to silence,
-# 18 dB, with first sines of 200 to 1,600 Hz alike; at 2.1e-3 it ends at 75.3 dB, at 1.5e-3 74.3, at 1e-3 68.5, at 6e-4
-# 66.0. SIREN's own 1e-3 gives 70.4.
-AUDIO_FACTORS = {"staf": 0.5}
 
 FieldFactory = Callable[[torch.Generator], nn.Module]
 
@@ -111,6 +79,28 @@ def points_of(signal: Any) -> int:
     return int(points)
 
 
+def general_recipe(
+    signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu", model: str = "staf"
+) -> Recipe:
+    """Batch, budget, Muon and Adam at the model's rate: the recipe for a network of the user's own, too.
+
+    It has none of the constants that were found for networks of 256 neurons on pictures of one size.
+    """
+    budget = budget or Budget()
+    points, on_cpu = points_of(signal), device == "cpu"
+    largest = 8192 if on_cpu else GPU_BATCH if shape_of(signal) is not None else points
+    batch = largest if points > largest else None
+    steps = budget.steps
+    if steps is None and budget.seconds is None:
+        steps = 1000 if not on_cpu else 600
+    factor = MINI_BATCH_FACTOR
+    if batch is None:
+        factor = AUDIO_FACTORS.get(model, 1.0) if _recording(signal) is not None else 1.0
+    rate = RATES[model] * factor
+    recipe = recipes.default(steps=steps or 1, batch=batch).replace(rate=rate, matrix_rate=rate)
+    return recipe.replace(steps=steps, seconds=budget.seconds, target_db=budget.target_db)
+
+
 def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu", model: str = "staf") -> Plan:
     """The default plan: the model `model` with our recipe, sized to the budget.
 
@@ -120,20 +110,10 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
     budget = budget or Budget()
     if model not in models.MODELS:
         raise ValueError(f"there is no model {model!r}; {did_you_mean(model, models.MODELS)}")
-    points = points_of(signal)
-    on_cpu = device == "cpu"
-    shape = shape_of(signal)
-    largest = 8192 if on_cpu else GPU_BATCH if shape is not None else points
-    batch = largest if points > largest else None
-    steps = budget.steps
-    if steps is None and budget.seconds is None:
-        steps = 1000 if not on_cpu else 600
-    recipe = recipes.default(steps=steps or 1, batch=batch).replace(
-        steps=steps, seconds=budget.seconds, target_db=budget.target_db
-    )
-    recording = _recording(signal)
+    points, shape, recording = points_of(signal), shape_of(signal), _recording(signal)
+    recipe = general_recipe(signal, budget, device=device, model=model)
+    batch, steps, rate = recipe.batch, recipe.steps, recipe.rate
     full_batch_factor = AUDIO_FACTORS.get(model, 1.0) if recording is not None else 1.0
-    rate = RATES[model] * (full_batch_factor if batch is None else MINI_BATCH_FACTOR)
     if batch is None and signal.in_features == 2 and points >= SOAP_POINTS:
         ours, rate = recipes.full_batch(), SOAP_RATES[model]
         recipe = recipe.replace(optimiser=ours.optimiser, schedule=ours.schedule)

@@ -10,8 +10,9 @@ from torch import nn
 
 from ..nn import models
 from . import recipes
-from .plans import RATES, Budget, Plan
+from .plans import Budget, Plan
 from .plans import plan as make_plan
+from .rates import RATES
 
 SINES = ("staf", "siren", "finer", "incode")
 # The first omega0 for each pixel along the longest observed side, and that of the hidden layers. kodim03 at 256x256,

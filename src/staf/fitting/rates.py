@@ -1,0 +1,46 @@
+"""Learning rates and first frequencies of each network, and where they differ; docs/recipes.md has the evidence."""
+
+from __future__ import annotations
+
+# Rates of Adam and Muon for full batches.
+RATES = {
+    "staf": 3e-3,
+    "siren": 1e-3,
+    "finer": 1e-3,
+    "wire": 3e-3,
+    "gauss": 1.5e-3,
+    "ffn": 1e-2,
+    "pemlp": 1e-2,
+    "mfn": 1e-2,
+    "incode": 1e-3,
+}
+# Pictures of at least this many pixels, seen whole, are trained by SOAP. Small ones have far fewer values than the
+# network has weights, and there Muon ends higher: 32x32 pixels, 150 steps, Muon 68 dB, SOAP 63 dB at the best of five.
+SOAP_POINTS = 2**15
+SOAP_RATES = {
+    "staf": 3e-3,
+    "siren": 3e-3,
+    "finer": 3e-3,
+    "wire": 1e-2,
+    "gauss": 5e-3,
+    "ffn": 1e-2,
+    "pemlp": 1e-2,
+    "mfn": 1e-2,
+    "incode": 1e-3,
+}
+# Pictures of at most this many pixels, seen whole, are learnt slower: their values are far fewer than the weights, and
+# what large steps do to the rest is noise between the pixels. 64x64 kodim13, 150 steps: at 3e-3 63.5 dB, and 24.2 dB
+# between; at 1e-3 67.0 and 26.6; at 5e-4 68.9 and 31.0. Blurred: 61.3 and 26.5; 66.5 and 30.7; 64.7 and 39.2. Few steps
+# cannot be that small: of 40, 39.0 and 22.9 dB; 35.4 and 33.4; 25.7 and 25.8.
+SMALL_POINTS = 2**13
+SMALL_STEPS = 150
+SMALL_RATES = {"staf": (1e-3, 5e-4)}
+# omega0 of the first layer, for pictures, as a multiple of what `spectrum.image_omega0` finds.
+OMEGA0_FACTORS = {"staf": 1.0, "siren": 1.0, "finer": 0.25, "incode": 0.5}
+# Mini-batches are noisy. With 400 steps of 8,192 pixels on eight 256x256 photos, STAF at 1.5e-3 ends at 44.6 dB in the
+# mean and 41.5 on the worst photo; at 3e-3 two of the eight end below 20 dB.
+MINI_BATCH_FACTOR = 0.5
+# Full batches of audio. One second of the paper's recording, 1,000 steps on a GPU: at 3e-3 STAF falls to silence,
+# 18 dB, with first sines of 200 to 1,600 Hz alike; at 2.1e-3 it ends at 75.3 dB, at 1.5e-3 74.3, at 1e-3 68.5, at 6e-4
+# 66.0. SIREN's own 1e-3 gives 70.4.
+AUDIO_FACTORS = {"staf": 0.5}
