@@ -43,10 +43,10 @@ def run(*arguments, **environment):
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="not glibc")
 def test_a_second_step_asks_the_system_for_no_pages():
-    (without,) = run()
     kept, pages = run("keep")
     assert kept == "True"
-    assert int(pages) < 200 < 2000 < int(without)
+    # By default it is some 16,000 pages, or none where the heap happens to lie so that it is not trimmed.
+    assert int(pages) < 200
 
 
 def test_thresholds_of_the_environment_are_left_alone():
