@@ -243,9 +243,8 @@ def fit(
     signal: Any = source if isinstance(source, Task) else as_signal(source)
     if plan is None:
         budget = Budget(steps, seconds, target_db)
-        plan = make_plan(signal, budget, device=chosen_device.type)
-        if field is not None and recipe is None:
-            recipe = plans.general_recipe(signal, budget, device=chosen_device.type)
+        make = make_plan if field is None else plans.for_own_network
+        plan = make(signal, budget, device=chosen_device.type)
     recipe = saved.recipe if saved is not None else _with_budget(recipe or plan.recipe, steps, seconds, target_db)
     task: Any = source if isinstance(source, Task) else task_for(signal, recipe.convention)
     from_seed = field is None

@@ -12,6 +12,8 @@ from torch import nn
 from ..nn import models
 from ..nn._arguments import did_you_mean
 from . import recipes
+from .budget import Budget
+from .plan_words import batch_in_words, budget_in_words, count, optimiser_in_words, why_other
 from .rates import (
     AUDIO_FACTORS,
     MINI_BATCH_FACTOR,
@@ -34,15 +36,6 @@ class SignalLike(Protocol):
 
     in_features: int
     out_features: int
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What the user is willing to spend; the first limit reached ends the fit."""
-
-    steps: int | None = None
-    seconds: float | None = None
-    target_db: float | None = None
 
 
 FieldFactory = Callable[[torch.Generator], nn.Module]
@@ -122,7 +115,7 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
         rate = SMALL_RATES[model][steps is not None and steps >= SMALL_STEPS]
     recipe = recipe.replace(rate=rate, matrix_rate=rate)
     layers = "4 activated layers of 181 complex neurons" if model == "wire" else "4 activated layers of 256"
-    inputs, outputs = _count(signal.in_features, "coordinate"), _count(signal.out_features, "value")
+    inputs, outputs = count(signal.in_features, "coordinate"), count(signal.out_features, "value")
     reasons = [f"model {model}: {inputs} to {outputs}, {layers}"]
 
     arguments: dict[str, float] = {}
@@ -143,14 +136,11 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
     if model == "staf":
         reasons.append("the activation starts at SIREN's sine, with four weaker terms spread evenly below omega0")
         reasons.append(f"C, Omega and Phi learn {recipe.frequency_rate:g} times faster than the other weights")
-    reasons.append(_optimiser_in_words(recipe, model))
+    reasons.append(optimiser_in_words(recipe, complex_weights=model == "wire"))
     whose = "small, so that few pixels do not become noise between them" if small else "this model's own"
-    reasons.append(f"learning rates of {rate:g}, {whose}" + _why_other(batch is not None, full_batch_factor))
-    if batch is None:
-        reasons.append(f"every step sees all {points:,} points")
-    else:
-        reasons.append(f"steps of {batch:,} of the {points:,} points: many cheap steps gain more per second")
-    reasons += _budget_in_words(budget, recipe)
+    reasons.append(f"learning rates of {rate:g}, {whose}" + why_other(batch is not None, full_batch_factor))
+    reasons.append(batch_in_words(recipe, points))
+    reasons += budget_in_words(budget, recipe)
 
     def factory(generator: torch.Generator) -> nn.Module:
         if shape is not None:
@@ -164,50 +154,22 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
     return Plan(factory, recipe, reasons)
 
 
+def for_own_network(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu") -> Plan:
+    """The plan of a fit whose network is given: the general recipe, with its reasons."""
+    recipe = general_recipe(signal, budget, device=device)
+    reasons = [
+        optimiser_in_words(recipe, complex_weights=False),
+        f"learning rates of {recipe.rate:g}" + why_other(recipe.batch is not None, 1.0),
+        batch_in_words(recipe, points_of(signal)),
+        *budget_in_words(budget or Budget(), recipe),
+    ]
+    return Plan(plan(signal, budget, device=device).field_factory, recipe, reasons, "own network")
+
+
 def _recording(signal: Any) -> Any:
     """The recording behind a signal or a task, or None."""
     signal = getattr(signal, "signal", signal)
     return signal if getattr(signal, "kind", None) == "audio" else None
-
-
-def _optimiser_in_words(recipe: Recipe, model: str) -> str:
-    if recipe.optimiser == "adam":
-        return "Adam on all weights"
-    if recipe.optimiser == "soap":
-        return "SOAP on the matrices, Adam on the rest: worth more than any choice of activation"
-    if model == "wire":
-        return "Adam alone, because the weights are complex"
-    name = recipe.optimiser.capitalize()
-    return f"{name} on the hidden matrices, Adam on the rest: worth more than any choice of activation"
-
-
-def _budget_in_words(budget: Budget, recipe: Recipe) -> list[str]:
-    """What ends the fit."""
-    steps = "" if recipe.steps is None else _count(recipe.steps, "step")
-    seconds = "" if recipe.seconds is None else f"{recipe.seconds:g} second{'s' if recipe.seconds != 1 else ''}"
-    if steps and seconds:
-        said = [f"{steps} or {seconds} of training, whichever comes first"]
-    elif seconds:
-        said = [f"the schedule runs over {seconds} of training; measuring and writing come after"]
-    elif budget.steps is not None:
-        said = [f"{steps}, as asked"]
-    elif budget.target_db is not None:
-        said = [f"at most {steps}, the default on this device"]
-    else:
-        said = [f"no budget was given: {steps}, the default on this device"]
-    if recipe.target_db is not None:
-        said.append(f"the fit ends early at {recipe.target_db:g} dB, confirmed over all points")
-    return said
-
-
-def _why_other(mini_batches: bool, full_batch_factor: float) -> str:
-    if mini_batches:
-        return ", halved because mini-batches are noisy"
-    return "" if full_batch_factor == 1 else f" times {full_batch_factor:g}, because at more it falls to silence"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def paper_staf_image(signal: SignalLike) -> Plan:
