@@ -155,3 +155,20 @@ def test_a_network_of_ones_own_is_not_trained_by_constants_found_for_others():
     own = staf.fit(small, staf.siren(2, 1, width=4, depth=2), steps=200, target_db=1.0, progress=False)
     assert own.recipe.rate == RATES["staf"] > plan(small, Budget(steps=200)).recipe.rate
     assert own.recipe.optimiser == "muon"
+
+
+@pytest.mark.parametrize(
+    ("shape", "budget", "device", "optimiser"),
+    [
+        ((256, 256), Budget(steps=300), "cuda", "soap"),
+        ((256, 256), Budget(target_db=60.0), "cuda", "soap"),
+        ((256, 256), Budget(steps=299), "cuda", "muon"),
+        ((256, 256), Budget(seconds=10.0), "cuda", "muon"),
+        ((128, 128), Budget(steps=1000), "cuda", "muon"),
+        ((256, 256), Budget(steps=1000), "cpu", "muon"),
+    ],
+)
+def test_soap_trains_large_pictures_that_every_step_sees(shape, budget, device, optimiser):
+    chosen = plan(SimpleNamespace(in_features=2, out_features=3, shape=shape), budget, device=device)
+    assert chosen.recipe.optimiser == optimiser
+    assert (chosen.recipe.schedule.warm > 0) == (optimiser == "soap")

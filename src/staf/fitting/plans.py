@@ -24,6 +24,7 @@ from .rates import (
     SMALL_STEPS,
     SOAP_POINTS,
     SOAP_RATES,
+    SOAP_STEPS,
 )
 from .recipe import Recipe
 from .shape_plans import GPU_BATCH, shape_field, shape_of
@@ -107,7 +108,8 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
     recipe = general_recipe(signal, budget, device=device, model=model)
     batch, steps, rate = recipe.batch, recipe.steps, recipe.rate
     full_batch_factor = AUDIO_FACTORS.get(model, 1.0) if recording is not None else 1.0
-    if batch is None and signal.in_features == 2 and points >= SOAP_POINTS:
+    enough = steps is not None and steps >= SOAP_STEPS
+    if batch is None and signal.in_features == 2 and points >= SOAP_POINTS and enough:
         ours, rate = recipes.full_batch(), SOAP_RATES[model]
         recipe = recipe.replace(optimiser=ours.optimiser, schedule=ours.schedule)
     small = batch is None and signal.in_features == 2 and points <= SMALL_POINTS and model in SMALL_RATES
