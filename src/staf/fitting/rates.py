@@ -17,7 +17,7 @@ RATES = {
 # Pictures of at least this many pixels, seen whole, are trained by SOAP. Small ones have far fewer values than the
 # network has weights, and there Muon ends higher: 32x32 pixels, 150 steps, Muon 68 dB, SOAP 63 dB at the best of five.
 SOAP_POINTS = 2**15
-# Fewer steps than this, or a budget in seconds that may hold few, leave SOAP no time to rise: not measured, so not used.
+# Fewer steps, or seconds that may hold few of them, leave SOAP no time to rise; that is not measured, so not used.
 SOAP_STEPS = 300
 SOAP_RATES = {
     "staf": 3e-3,
