@@ -118,7 +118,7 @@ def _header_bytes(path: Path) -> tuple[bytes, int]:
             raise FileError(f"{path} is {'empty' if size == 0 else 'too short'} ({size} bytes): not a fitted field")
         (length,) = struct.unpack("<Q", start)
         if length > MAX_HEADER_BYTES or file.read(1) != b"{":
-            raise FileError(f"{path} is not a safetensors file")
+            raise FileError(f"{path} is not a safetensors file; a fitted field is the model.safetensors of `staf fit`")
         if length > size - 8:
             raise FileError(f"{path} is truncated: its header says {length} bytes, the file has {size - 8}")
         file.seek(8)

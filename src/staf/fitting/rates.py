@@ -15,7 +15,7 @@ RATES = {
     "incode": 1e-3,
 }
 # Pictures of at least this many pixels, seen whole, are trained by SOAP. Small ones have far fewer values than the
-# network has weights, and there Muon ends higher: 32x32 pixels, 150 steps, Muon 68 dB, SOAP 63 dB at the best of five.
+# network has weights, and there Muon ends higher: 32x32 pixels, 150 steps, Muon 68 dB, SOAP 63 dB at the best of 7.
 SOAP_POINTS = 2**15
 # Fewer steps, or seconds that may hold few of them, leave SOAP no time to rise; that is not measured, so not used.
 SOAP_STEPS = 300
