@@ -74,8 +74,8 @@ def test_column_sums_are_those_of_the_gradient():
 def test_error_over_sum_of_amplitudes_is_below_2e_6():
     from staf.ops.sine_series import loop, triton
 
-    for largest, columns in itertools.product((10.0, 1e2, 1e3, 1e4), (1, 64)):
-        x, c, w, p = canonical(1, 2000, 64, columns, 5)
+    for largest, columns, terms in itertools.product((3.0, 10.0, 1e2, 1e3, 1e4), (1, 64), (5, 12)):
+        x, c, w, p = canonical(1, 2000, 64, columns, terms)
         x, w = x / x.abs().max(), largest * w / w.abs().max()
         exact = [t.double() for t in (x, c, w, p)]
         bound = c.abs().sum(-1).max()

@@ -22,10 +22,10 @@ NAME = "sine_series"
 
 
 def kernels(backend: str, tensors: list[Tensor]) -> ModuleType:
-    """The module with `value`, `gradients` and `second` for one backend."""
+    """The module with `value`, `gradients` and `second` for one backend, or for "reduced", which is triton's."""
     if not have_memory(tensors):
         backend = "loop"
-    note(NAME, backend)
+    note(NAME, "triton" if backend == "reduced" else backend)
     if backend == "compiled":
         from staf.ops.sine_series import cpu
 
@@ -34,6 +34,10 @@ def kernels(backend: str, tensors: list[Tensor]) -> ModuleType:
         from staf.ops.sine_series import triton
 
         return triton
+    if backend == "reduced":
+        from staf.ops.sine_series import reduced
+
+        return reduced
     return loop
 
 

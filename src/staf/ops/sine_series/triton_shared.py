@@ -4,6 +4,9 @@ A part is BLOCK numbers side by side, and a tile is PARTS of them. A program sum
 that `finish_kernel` adds the slots in order. Where a tile holds whole rows of x, the sums of each column of the
 gradient in x, which the layer below needs for its bias, are made in passing: lane l of part p belongs to the column
 (p BLOCK + l) % width, and PERIOD is how many parts a row takes (0: these sums are not wanted).
+
+With many terms, one whose angles all lie within SMALL in the numbers at hand goes to the hardware sine as it is, which
+takes four instructions instead of eight; SMALL says how exact that is (`triton.py`), and 0 that no term does.
 """
 
 from __future__ import annotations
@@ -12,6 +15,24 @@ import triton
 import triton.language as tl
 
 from staf.ops.triton_math import hardware_cosine, hardware_sine, reduced_angle, turns
+
+
+@triton.jit
+def _reach(x, SMALL: tl.constexpr):
+    """The largest |x|, where it is asked for."""
+    reach = 0.0
+    if SMALL > 0:
+        reach = tl.max(tl.abs(x))
+    return reach
+
+
+@triton.jit
+def _small(frequency, phase, reach, SMALL: tl.constexpr):
+    """Whether every |frequency x + phase| is within SMALL; not so for what is no number."""
+    small: tl.constexpr = False
+    if SMALL > 0:
+        small = tl.abs(frequency) * reach + tl.abs(phase) <= SMALL
+    return small
 
 
 @triton.jit
@@ -26,6 +47,7 @@ def shared_value_kernel(
     TERMS: tl.constexpr,
     BLOCK: tl.constexpr,
     UNROLL: tl.constexpr,
+    SMALL: tl.constexpr,
 ):
     slot = tl.program_id(0) % slots
     network = (tl.program_id(0) // slots).to(tl.int64)
@@ -35,10 +57,16 @@ def shared_value_kernel(
     sets = network * TERMS
     x = tl.load(x_pointer + place, mask=exists, other=0.0)
     total = tl.zeros((BLOCK,), dtype=tl.float32)
+    reach = _reach(x, SMALL)
     for k in tl.range(0, TERMS, loop_unroll_factor=UNROLL):
         amplitude = tl.load(amplitude_pointer + sets + k)
-        high, low, rest = turns(tl.load(frequency_pointer + sets + k), tl.load(phase_pointer + sets + k))
-        total += amplitude * hardware_sine(reduced_angle(x, high, low, rest))
+        frequency = tl.load(frequency_pointer + sets + k)
+        phase = tl.load(phase_pointer + sets + k)
+        if _small(frequency, phase, reach, SMALL):
+            total += amplitude * hardware_sine(tl.fma(x, frequency, phase))
+        else:
+            high, low, rest = turns(frequency, phase)
+            total += amplitude * hardware_sine(reduced_angle(x, high, low, rest))
     tl.store(out_pointer + place, total, mask=exists)
 
 
@@ -134,6 +162,30 @@ def few_gradients_kernel(
 
 
 @triton.jit
+def _term_sums(xs, grads, slopes, amplitude, frequency, phase, REDUCE: tl.constexpr, PARTS: tl.constexpr):
+    """One term of a tile: its sums for amplitude, frequency and phase, lane by lane, and the slopes with it."""
+    by_amplitude = tl.zeros_like(xs[0])
+    by_frequency = by_amplitude
+    by_phase = by_amplitude
+    steep = amplitude * frequency
+    steeper = ()
+    if REDUCE:
+        high, low, rest = turns(frequency, phase)
+    for part in tl.static_range(PARTS):
+        if REDUCE:
+            angle = reduced_angle(xs[part], high, low, rest)
+        else:
+            angle = tl.fma(xs[part], frequency, phase)
+        cosine = hardware_cosine(angle)
+        weighted = grads[part] * cosine
+        by_amplitude += grads[part] * hardware_sine(angle)
+        by_frequency += weighted * xs[part]
+        by_phase += weighted
+        steeper = steeper + (slopes[part] + steep * cosine,)  # noqa: RUF005
+    return by_amplitude, by_frequency, by_phase, steeper
+
+
+@triton.jit
 def many_gradients_kernel(
     grad_pointer,
     x_pointer,
@@ -150,6 +202,7 @@ def many_gradients_kernel(
     BLOCK: tl.constexpr,
     PARTS: tl.constexpr,
     PERIOD: tl.constexpr,
+    SMALL: tl.constexpr,
 ):
     """Gradients for any number of terms: the tile stays in registers, and each term's sums are added to the slot."""
     slot = tl.program_id(0) % slots
@@ -166,44 +219,43 @@ def many_gradients_kernel(
         xs = ()
         grads = ()
         slopes = ()
+        farthest = nothing
         for part in tl.static_range(PARTS):
             inside = start + part * BLOCK + lanes
             place = network * elements + inside
             xs = xs + (tl.load(x_pointer + place, mask=inside < elements, other=0.0),)  # noqa: RUF005
             grads = grads + (tl.load(grad_pointer + place, mask=inside < elements, other=0.0),)  # noqa: RUF005
             slopes = slopes + (nothing,)  # noqa: RUF005
+            farthest = tl.maximum(farthest, tl.abs(xs[part]))
+        reach = tl.max(farthest)
         later = tile > 0
-        high, low, rest, steep = _term(amplitude_pointer, frequency_pointer, phase_pointer, sets)
+        amplitude = tl.load(amplitude_pointer + sets)
+        frequency = tl.load(frequency_pointer + sets)
+        phase = tl.load(phase_pointer + sets)
         for k in range(TERMS):
             # What the next term and this one's sums need is asked for before the arithmetic that hides the wait.
             following = sets + tl.minimum(k + 1, TERMS - 1)
-            next_high, next_low, next_rest, next_steep = _term(
-                amplitude_pointer, frequency_pointer, phase_pointer, following
-            )
+            next_amplitude = tl.load(amplitude_pointer + following)
+            next_frequency = tl.load(frequency_pointer + following)
+            next_phase = tl.load(phase_pointer + following)
             kept = first + k * slots
             for_amplitude = tl.load(kept, mask=later, other=0.0)
             for_frequency = tl.load(kept + TERMS * slots, mask=later, other=0.0)
             for_phase = tl.load(kept + 2 * TERMS * slots, mask=later, other=0.0)
-            by_amplitude = nothing
-            by_frequency = nothing
-            by_phase = nothing
-            steeper = ()
-            for part in tl.static_range(PARTS):
-                angle = reduced_angle(xs[part], high, low, rest)
-                cosine = hardware_cosine(angle)
-                weighted = grads[part] * cosine
-                by_amplitude += grads[part] * hardware_sine(angle)
-                by_frequency += weighted * xs[part]
-                by_phase += weighted
-                steeper = steeper + (slopes[part] + steep * cosine,)  # noqa: RUF005
-            slopes = steeper
+            if _small(frequency, phase, reach, SMALL):
+                by_amplitude, by_frequency, by_phase, slopes = _term_sums(
+                    xs, grads, slopes, amplitude, frequency, phase, False, PARTS
+                )
+            else:
+                by_amplitude, by_frequency, by_phase, slopes = _term_sums(
+                    xs, grads, slopes, amplitude, frequency, phase, True, PARTS
+                )
             tl.store(kept, for_amplitude + tl.sum(by_amplitude))
             tl.store(kept + TERMS * slots, for_frequency + tl.sum(by_frequency))
             tl.store(kept + 2 * TERMS * slots, for_phase + tl.sum(by_phase))
-            high = next_high
-            low = next_low
-            rest = next_rest
-            steep = next_steep
+            amplitude = next_amplitude
+            frequency = next_frequency
+            phase = next_phase
         for part in tl.static_range(PARTS):
             inside = start + part * BLOCK + lanes
             in_x = grads[part] * slopes[part]
