@@ -88,6 +88,33 @@ def test_values_are_in_the_signals_own_units():
     assert fit.reconstruction.array.dtype == np.float32
 
 
+def test_predictions_are_the_values_in_chunks_of_any_dtype_without_gradients(fitted):
+    field = fitted.field
+    x = torch.rand(50, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * 2 - 1
+    sizes = []
+    handle = field.module.register_forward_pre_hook(lambda module, arguments: sizes.append(len(arguments[0])))
+    values = field.predict(x, chunk=20)
+    handle.remove()
+    assert sizes == [20, 20, 10]
+    assert not values.requires_grad
+    torch.testing.assert_close(values, field(x).detach(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.gpu
+def test_a_field_on_a_gpu_renders_there_and_predicts_again_what_it_predicted():
+    image = Image(np.zeros((16, 16, 3), np.uint8))
+    module = staf.staf(2, 3, width=32, depth=3, generator=torch.Generator().manual_seed(0))
+    field = staf.FittedField(module, {"signal": image.metadata(), "convention": "centres"})
+    x = torch.rand(64, 2) * 2 - 1
+    on_cpu, drawn_on_cpu = field.predict(x), field.render(scale=8).array
+    field.to("cuda")
+    outputs = [field.predict(x) for _ in range(5)]
+    assert all(torch.equal(out, outputs[0]) for out in outputs)
+    torch.testing.assert_close(outputs[0].cpu(), on_cpu, rtol=1e-3, atol=1e-3)
+    apart = np.abs(field.render(scale=8).array.astype(int) - drawn_on_cpu.astype(int))
+    assert apart.max() <= 1
+
+
 def test_gradients_agree_with_finite_differences(fitted):
     point = torch.tensor([[0.1, -0.3]])
     exact = fitted.field.gradient(point)

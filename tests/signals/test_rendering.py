@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import staf.signals
 from staf.signals import Image, SignalError, render_grid, view
 from staf.signals.grid import CONVENTIONS
+from staf.signals.rendering import render_bands
 from tests.signals.pictures import pixels
 
 
@@ -150,7 +151,7 @@ image.render_file(ramps, path, scale=0.3)
 warm = peak()
 image.render_file(ramps, path, scale=scale)
 streamed = peak()
-array = render_grid(ramps, view(image.shape, scale=scale), encode=image.quantise)
+array = render_grid(ramps, view(image.shape, scale=scale), encode=image.encode)
 print(json.dumps({"streamed": streamed - warm, "whole": peak() - warm, "array": array.nbytes / 2**20}))
 """
 
@@ -166,3 +167,40 @@ def test_a_hundred_megapixels_in_bounded_memory(tmp_path, suffix, scale, size):
     assert grown["array"] == pytest.approx(size, abs=0.1)
     assert grown["streamed"] < 32
     assert grown["array"] - 32 < grown["whole"] < grown["array"] + 32
+
+
+def test_a_predict_that_uses_its_memory_again_draws_every_band():
+    buffer = torch.empty(6, 3)
+
+    def predict(x):
+        return buffer[: len(x)].copy_(ramps(x))
+
+    assert np.array_equal(render_grid(predict, view((4, 6)), chunk=6), render_grid(ramps, view((4, 6))))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
+def test_a_gpu_draws_the_same_pixels(dtype, tmp_path):
+    image = Image(pixels(40, 64, dtype=dtype))
+    expected = image.render(ramps, scale=5)
+    for chunk in (None, 1000, 77):
+        drawn = image.render(ramps, scale=5, device="cuda", chunk=chunk)
+        assert drawn.dtype == image.dtype
+        np.testing.assert_allclose(drawn.array.astype(float), expected.array.astype(float), atol=1e-6)
+    path = image.render_file(ramps, tmp_path / "a.npy", scale=5, device="cuda", chunk=1000)
+    np.testing.assert_allclose(np.load(path).astype(float), expected.array.astype(float), atol=1e-6)
+    with pytest.raises(SignalError, match="NaN"):
+        image.render(lambda x: ramps(x) * float("nan"), device="cuda")
+
+
+@pytest.mark.gpu
+def test_a_gpu_has_started_the_next_band_when_one_is_waited_for():
+    events = []
+
+    def encode(values):
+        number = sum(kind == "started" for kind, _ in events)
+        events.append(("started", number))
+        return lambda: events.append(("awaited", number)) or values.cpu().numpy()
+
+    list(render_bands(ramps, view((3, 4)), encode=encode, chunk=4, device="cuda"))
+    assert events[:3] == [("started", 0), ("started", 1), ("awaited", 0)]

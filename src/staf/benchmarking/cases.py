@@ -34,6 +34,8 @@ OURS_TF32 = Version("staf tf32", ours=True, precision="tf32")
 OURS_MUON = Version("staf fp32, Muon", ours=True, optimiser="muon")
 OURS_MUON_TF32 = Version("staf tf32, Muon", ours=True, precision="tf32", optimiser="muon")
 EVERY_PRECISION = (OURS, OURS_SPLIT, OURS_TF32)
+# Fields are evaluated in bf16x3 on a GPU unless a caller says otherwise.
+AS_PREDICTED = (RELEASED, OURS_SPLIT)
 
 
 @dataclass(frozen=True)
@@ -101,11 +103,11 @@ def _gpu() -> list[Case]:
         Case("inference", "staf", BIG, terms=5, versions=with_compile),
         Case("inference", "staf", BIG, terms=50, versions=both),
         Case("inference", "siren", BIG, versions=both),
-        Case("render", "staf", UHD, terms=5, versions=both, chunk=2**18),
-        Case("render", "siren", UHD, versions=both, chunk=2**18),
+        Case("render", "staf", UHD, terms=5, versions=AS_PREDICTED, chunk=2**18),
+        Case("render", "siren", UHD, versions=AS_PREDICTED, chunk=2**18),
     ]
-    cases += [Case("latency", "staf", points, terms=5, versions=(RELEASED, OURS)) for points in (1, 64, 1024)]
-    cases.append(Case("latency", "siren", 1, versions=(RELEASED, OURS)))
+    cases += [Case("latency", "staf", points, terms=5, versions=AS_PREDICTED) for points in (1, 64, 1024)]
+    cases.append(Case("latency", "siren", 1, versions=AS_PREDICTED))
     many = (RELEASED, *EVERY_PRECISION, OURS_MUON, OURS_MUON_TF32)
     cases.append(Case("many", "staf", 128 * 128, terms=5, versions=many, images=64))
     return cases
@@ -141,7 +143,7 @@ def _short_gpu() -> list[Case]:
         Case("train", "staf", BIG, terms=5, versions=versions),
         Case("train", "staf", SMALL, terms=5, versions=versions),
         Case("inference", "staf", BIG, terms=5, versions=versions),
-        Case("latency", "staf", 1, terms=5),
+        Case("latency", "staf", 1, terms=5, versions=AS_PREDICTED),
     ]
 
 

@@ -127,6 +127,10 @@ def _released_training(case: Case, version: Version, device: str) -> Program:
     return Program(step, notes=notes)
 
 
+# A pass over few points is recorded when it is asked for the third time.
+WARM_UP = 3
+
+
 def _inference(case: Case, version: Version, device: str) -> Program:
     """Values at points that are on the device already."""
     network = case.field(device)
@@ -140,13 +144,14 @@ def _inference(case: Case, version: Version, device: str) -> Program:
         with _chosen(version):
             predict(coordinates)
 
-    run()
+    for _ in range(WARM_UP):
+        run()
     return Program(run, wall=case.kind == "latency")
 
 
 def _chosen(version: Version) -> AbstractContextManager[None]:
-    """The precision of a forward pass; fp32 is what a caller gets who asks for nothing."""
-    return nullcontext() if version.precision == "fp32" else product_precision(version.precision)
+    """The precision of our forward pass; the released networks have torch's own layers, which ask for none."""
+    return product_precision(version.precision) if version.ours else nullcontext()
 
 
 def _released_predictor(network: nn.Module, version: Version, chunk: int) -> Callable[[Tensor], Tensor]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import math
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from .._files import WriteError
 from ..ops.linear import product_precision
@@ -25,10 +24,11 @@ from .history import History, decibels
 from .keeper import Keeper
 from .optimiser import Optimiser
 from .precision import at_step
+from .prediction import predictor
 from .progress import Progress, choose_mode
 from .recipe import Recipe
 from .stepper import Stepper
-from .task import Predict, Task
+from .task import Task
 
 CHECKPOINT_SECONDS = 60.0
 # A group of captured steps is about this long, so that progress moves and Ctrl-C is heard.
@@ -73,34 +73,6 @@ class Result:
     steps: int
     stopped: str
     notes: list[str] = field(default_factory=list)
-
-
-def predictor(module: nn.Module, chunk: int) -> Predict:
-    """Evaluate a field without gradients, `chunk` points at a time, so that memory stays bounded.
-
-    A module is put in evaluation mode for the pass (dropout off, stored means of batch normalisation).
-
-    On CUDA the hidden products are split-bfloat16, whose error of 4e-6 no measure below 100 dB can see.
-    """
-
-    def predict(coordinates: Tensor) -> Tensor:
-        with torch.no_grad(), product_precision("bf16x3"), _evaluating(module):
-            parts = [module(coordinates[i : i + chunk]) for i in range(0, max(1, len(coordinates)), chunk)]
-            return torch.cat(parts) if len(parts) != 1 else parts[0]
-
-    return predict
-
-
-@contextlib.contextmanager
-def _evaluating(module: nn.Module) -> Iterator[None]:
-    training = [part for part in module.modules() if part.training] if isinstance(module, nn.Module) else []
-    for part in training:
-        part.training = False
-    try:
-        yield
-    finally:
-        for part in training:
-            part.training = True
 
 
 def run(

@@ -75,6 +75,16 @@ def note(operation: str, name: str) -> None:
         ran.append((operation, name))
 
 
+def is_recorded() -> bool:
+    """Whether someone collects the names of kernels that run."""
+    return bool(_recorders)
+
+
+def forced_backend() -> str | None:
+    """The implementation that a `backend` block asks for."""
+    return _forced.get()
+
+
 def have_memory(tensors: Sequence[Tensor]) -> bool:
     """Whether a kernel may read these tensors by address.
 

@@ -182,7 +182,7 @@ class Audio:
         start: float = 0.0,
         stop: float | None = None,
         convention: Convention = "centres",
-        chunk: int = CHUNK,
+        chunk: int = CHUNK["cpu"],
         device: torch.device | str | None = None,
     ) -> Audio:
         """The field `predict`, coordinates (n, 1) to values (n, c), as audio at any `rate`, from `start` to `stop` s.

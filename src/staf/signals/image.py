@@ -16,6 +16,7 @@ from torch import Tensor
 from staf.signals import grid
 from staf.signals.errors import SignalError
 from staf.signals.grid import Convention
+from staf.signals.host_copy import Arriving, to_host
 from staf.signals.pixels import CHANNELS, DTYPES, checked_pixels, value_range_of
 from staf.signals.rendering import CHUNK, Crop, Predict, render_bands, render_grid, view
 
@@ -116,15 +117,27 @@ class Image:
         """Coordinates (n, 2), row then column, of every pixel or of those in a flat `index` (n,)."""
         return grid.coordinates(self.shape, convention, index)
 
-    def quantise(self, values: Tensor) -> np.ndarray:
-        """Values (..., c) to this image's own samples: clamped to `value_range`, integers rounded to the nearest."""
+    def encode(self, values: Tensor) -> Arriving:
+        """Values (..., c) to this image's own samples: clamped to `value_range`, integers rounded to the nearest.
+
+        This is done where the values are; calling what is returned waits for the samples and gives their array.
+
+        >>> Image(np.zeros((1, 1), np.uint8)).encode(torch.tensor([[0.5], [2.0]]))().tolist()
+        [[128], [255]]
+        """
         low, high = self.value_range
-        clamped = values.detach().to("cpu", torch.float32).clamp(low, high)
-        if not torch.isfinite(clamped).all():
-            raise SignalError(f"values for image {self.name!r} must be numbers, got NaN")
-        if self.dtype.kind == "f":
-            return clamped.numpy()
-        return (clamped * float(np.iinfo(self.dtype).max)).round_().numpy().astype(self.dtype)
+        clamped = values.detach().to(torch.float32).clamp(low, high)
+        numbers = to_host(torch.isfinite(clamped).all())
+        if self.dtype.kind != "f":
+            clamped = (clamped * float(np.iinfo(self.dtype).max)).round_().to(getattr(torch, self.dtype.name))
+        samples = to_host(clamped)
+
+        def arrived() -> np.ndarray:
+            if not numbers():
+                raise SignalError(f"values for image {self.name!r} must be numbers, got NaN")
+            return samples()
+
+        return arrived
 
     def from_values(self, values: Tensor, shape: Sequence[int] | None = None) -> Image:
         """The image whose `values()` are `values` (n, c), clamped and rounded to this image's bit depth."""
@@ -136,8 +149,9 @@ class Image:
             )
         pixels = np.empty((height * width, self.out_features), self.dtype)
         # Rounding needs floats of the size of what is rounded.
-        for start in range(0, len(pixels), CHUNK):
-            pixels[start : start + CHUNK] = self.quantise(values[start : start + CHUNK])
+        chunk = CHUNK["cpu"]
+        for start in range(0, len(pixels), chunk):
+            pixels[start : start + chunk] = self.encode(values[start : start + chunk])()
         return self.with_pixels(pixels.reshape(height, width, self.out_features))
 
     def with_pixels(self, array: np.ndarray) -> Image:
@@ -198,7 +212,7 @@ class Image:
         size: tuple[int, int] | None = None,
         scale: float | None = None,
         convention: Convention = "centres",
-        chunk: int = CHUNK,
+        chunk: int | None = None,
         device: torch.device | str | None = None,
     ) -> Image:
         """The field `predict`, coordinates (n, 2) to values (n, c), as an image with this one's depth and profile.
@@ -211,7 +225,7 @@ class Image:
         [32, 96, 159, 223]
         """
         seen = view(self.shape, crop=crop, size=size, scale=scale, convention=convention)
-        return self.with_pixels(render_grid(predict, seen, encode=self.quantise, chunk=chunk, device=device))
+        return self.with_pixels(render_grid(predict, seen, encode=self.encode, chunk=chunk, device=device))
 
     def render_file(
         self,
@@ -222,7 +236,7 @@ class Image:
         size: tuple[int, int] | None = None,
         scale: float | None = None,
         convention: Convention = "centres",
-        chunk: int = CHUNK,
+        chunk: int | None = None,
         device: torch.device | str | None = None,
     ) -> Path:
         """As `render(...).save(path)`; PNG, TIFF and NPY are streamed, so that no array of the whole ever exists."""
@@ -232,9 +246,9 @@ class Image:
         format = format_of(path)
         check_format(self, format, seen.shape)
         if format in STREAMED:
-            bands = render_bands(predict, seen, encode=self.quantise, chunk=chunk, device=device)
+            bands = render_bands(predict, seen, encode=self.encode, chunk=chunk, device=device)
             return write_bands(self, bands, seen.shape, path)
-        whole = render_grid(predict, seen, encode=self.quantise, chunk=chunk, device=device)
+        whole = render_grid(predict, seen, encode=self.encode, chunk=chunk, device=device)
         return self.with_pixels(whole).save(path)
 
     def save(self, path: str | os.PathLike[str]) -> Path:

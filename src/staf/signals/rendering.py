@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -12,10 +13,12 @@ from torch import Tensor
 from staf.signals import grid
 from staf.signals.errors import SignalError
 from staf.signals.grid import Convention
+from staf.signals.host_copy import Arriving, to_host
 
 Predict = Callable[[Tensor], Tensor]
 Crop = tuple[float, float, float, float]
-CHUNK = 65_536
+# Points that are evaluated together, by type of device.
+CHUNK = {"cpu": 2**16, "cuda": 2**18}
 
 
 class View(NamedTuple):
@@ -75,34 +78,49 @@ def render_bands(
     predict: Predict,
     view: View,
     *,
-    encode: Callable[[Tensor], np.ndarray],
-    chunk: int = CHUNK,
+    encode: Callable[[Tensor], Arriving],
+    chunk: int | None = None,
     device: torch.device | str | None = None,
 ) -> Iterator[np.ndarray]:
-    """Bands (k, w, c) of a rendering from the top, through `encode`, each of at most `chunk` points or one row."""
-    if chunk < 1:
+    """Bands (k, w, c) of a rendering from the top, through `encode`, each of at most `chunk` points or one row.
+
+    On a GPU a band is handed out when the next one has been started, so that it computes while the host writes.
+    """
+    if chunk is not None and chunk < 1:
         raise SignalError(f"chunk must be at least 1 point, got {chunk}")
     height, width = view.shape
     rows, columns = view.rows.to(device), view.columns.to(device)
+    chunk = chunk or CHUNK.get(rows.device.type, CHUNK["cpu"])
     step = max(1, chunk // width)
+    ahead = 1 if rows.is_cuda else 0
+    started: deque[list[Arriving]] = deque()
     for top in range(0, height, step):
         band = rows[top : top + step]
-        parts = [encode(_evaluate(predict, band, columns[left : left + chunk])) for left in range(0, width, chunk)]
-        yield parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        lefts = range(0, width, chunk)
+        started.append([encode(_evaluate(predict, band, columns[left : left + chunk])) for left in lefts])
+        if len(started) > ahead:
+            yield _joined(started.popleft())
+    while started:
+        yield _joined(started.popleft())
+
+
+def _joined(parts: list[Arriving]) -> np.ndarray:
+    arrays = [part() for part in parts]
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1)
 
 
 def render_grid(
     predict: Predict,
     view: View,
     *,
-    encode: Callable[[Tensor], np.ndarray] | None = None,
-    chunk: int = CHUNK,
+    encode: Callable[[Tensor], Arriving] | None = None,
+    chunk: int | None = None,
     device: torch.device | str | None = None,
 ) -> np.ndarray:
     """Evaluates `predict`, coordinates (n, 2) to values (n, c), on a view: an array (h, w, c).
 
-    The array is allocated once in the type that `encode` returns (float32 without one; `Image.quantise` gives an
-    image's own samples) and filled band by band, `chunk` points at a time, on `device`.
+    The array is allocated once in the type that `encode` gives (float32 without one; `Image.encode` gives an image's
+    own samples) and filled band by band, `chunk` points at a time (by default 65,536, on a GPU 262,144), on `device`.
 
     >>> ramp = render_grid(lambda x: x[:, 1:], view((2, 2), scale=2))
     >>> ramp[0, :, 0].tolist()
@@ -119,8 +137,8 @@ def render_grid(
     return out
 
 
-def _as_float32(values: Tensor) -> np.ndarray:
-    return values.to("cpu", torch.float32).numpy()
+def _as_float32(values: Tensor) -> Arriving:
+    return to_host(values.to(torch.float32))
 
 
 def _evaluate(predict: Predict, rows: Tensor, columns: Tensor) -> Tensor:

@@ -34,6 +34,8 @@ class ValueTransform(NamedTuple):
 
     def values(self, fitted: Tensor) -> Tensor:
         """Values in the signal's own units, of a field's outputs."""
+        if self.offset == 0 and self.scale == 1:
+            return fitted
         return self.offset + self.scale * fitted
 
     def clamp(self, fitted: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from staf._typing import Float
-from staf.ops.backend import reverse_mode_only
+from staf.ops.backend import note, reverse_mode_only, values_only
 from staf.ops.linear.precision import ProductPrecision, current_precision, product_precision
 
 # From so many points on, a CPU product is worth choosing.
@@ -39,14 +39,37 @@ def linear(
         and not torch.compiler.is_compiling()
         and not torch.is_autocast_enabled(x.device.type)
     )
-    if fused and x.is_cuda:
-        from staf.ops.linear.autograd import Product
+    if not fused:
+        return functional.linear(x, weight, bias)
+    plain = values_only(x, weight) if bias is None else values_only(x, weight, bias)
+    if x.is_cuda:
+        out = _on_cuda(x.reshape(1, -1, x.shape[-1]), weight[None], None if bias is None else bias[None], plain)
+    elif x.device.type == "cpu" and reverse_mode_only():
+        out = _on_cpu(x.reshape(-1, x.shape[-1]), weight, bias, plain)
+    else:
+        return functional.linear(x, weight, bias)
+    return out.reshape(*x.shape[:-1], weight.shape[0])
 
-        flat = x.reshape(1, -1, x.shape[-1])
-        out = Product.apply(flat, weight[None], None if bias is None else bias[None], precision)
-        return out.reshape(*x.shape[:-1], weight.shape[0])
-    if fused and x.device.type == "cpu" and reverse_mode_only():
-        from staf.ops.linear.cpu_autograd import Layer
 
-        return Layer.apply(x.reshape(-1, x.shape[-1]), weight, bias).reshape(*x.shape[:-1], weight.shape[0])
-    return functional.linear(x, weight, bias)
+def _on_cuda(x: Tensor, weight: Tensor, bias: Tensor | None, plain: bool) -> Tensor:
+    """The product of a batch of one network; where no derivative can be asked (`plain`), without autograd's cost."""
+    precision = current_precision()
+    assert precision is not None
+    if plain:
+        from staf.ops.linear import triton
+
+        note("linear", "triton")
+        return triton.product(x, weight, bias, precision)
+    from staf.ops.linear.autograd import Product
+
+    return Product.apply(x, weight, bias, precision)
+
+
+def _on_cpu(x: Tensor, weight: Tensor, bias: Tensor | None, plain: bool) -> Tensor:
+    if plain:
+        from staf.ops.linear import cpu
+
+        return cpu.product(x, weight, bias)
+    from staf.ops.linear.cpu_autograd import Layer
+
+    return Layer.apply(x, weight, bias)
