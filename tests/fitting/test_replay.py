@@ -15,7 +15,7 @@ from staf.fitting.prediction import predictor
 from staf.fitting.replay import KEPT, Replays, network_state, parts_of
 from staf.ops.linear import product_precision
 
-from .problem import small_siren, small_staf
+from .problem import small_siren, small_staf, task
 
 CPU = torch.device("cpu")
 MODELS = ["staf", "siren", "finer", "gauss", "wire", "ffn", "mfn", "incode"]
@@ -104,6 +104,27 @@ def test_what_cannot_be_recorded_runs_and_is_not_tried_again(monkeypatch):
     assert (module.calls, Failing.made) == (10, 1)
 
 
+def test_a_worker_thread_replays_and_does_not_record(recordings):
+    replays, module, x = Replays(), Counting(), torch.ones(3, 2)
+
+    def work():
+        for _ in range(5):
+            replays("a", module, x)
+
+    def in_a_thread():
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+
+    in_a_thread()
+    assert (module.calls, recordings.made) == (5, 0)
+    for _ in range(3):
+        replays("a", module, x)
+    assert (module.calls, recordings.made) == (8, 1)
+    in_a_thread()
+    assert (module.calls, recordings.made) == (8, 1)
+
+
 def test_a_cpu_pass_is_never_recorded(recordings):
     field = small_staf()
     for _ in range(5):
@@ -162,6 +183,8 @@ def points(count, seed=0):
 @pytest.mark.parametrize("count", [1, 64, 1000])
 def test_replayed_values_are_the_eager_ones(model, count):
     field = getattr(staf, model)(2, 3, width=32, depth=3, generator=torch.Generator().manual_seed(0)).cuda().eval()
+    if hasattr(field, "bind"):
+        field.bind(task())
     predict = predictor(field, 2**14)
     outputs = [predict(points(count, seed)) for seed in range(6)]
     # Own kernels give the same bits; a library may choose another product while it is recorded.

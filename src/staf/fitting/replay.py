@@ -25,6 +25,7 @@ MOST_POINTS = 2**14
 BEFORE, KEPT = 2, 4
 # Only of these is it known that a pass does nothing but compute: recording runs no Python of later passes.
 KNOWN = ("staf.nn.", "torch.nn.modules.")
+PLAIN = frozenset((bool, int, float, str))
 
 _replays: WeakKeyDictionary[nn.Module, Replays] = WeakKeyDictionary()
 _replays_lock = threading.Lock()
@@ -33,14 +34,17 @@ _replays_lock = threading.Lock()
 def replayed(module: nn.Module, coordinates: Tensor) -> Tensor:
     """`module(coordinates)` without gradients: recorded when asked for the third time, and replayed from then on.
 
-    Recorded are the library's and torch's own modules without hooks, for up to 16,384 points on CUDA, outside autocast,
-    `torch.func`, `torch.compile` and other recordings. All else, and what cannot be recorded, simply runs.
+    Recorded are the library's and torch's own modules without hooks, for up to 16,384 points on CUDA, in the main
+    thread, outside autocast, `torch.func`, `torch.compile` and other recordings. All else, and what cannot be recorded,
+    simply runs.
     """
     key = _key(module, coordinates) if coordinates.is_cuda and 0 < len(coordinates) <= MOST_POINTS else None
     if key is None:
         return module(coordinates)
-    with _replays_lock:
-        replays = _replays.setdefault(module, Replays())
+    replays = _replays.get(module)
+    if replays is None:
+        with _replays_lock:
+            replays = _replays.setdefault(module, Replays())
     return replays(key, module, coordinates)
 
 
@@ -81,7 +85,8 @@ class Replays:
 
     def _due(self, key: Hashable) -> bool:
         """Whether this call of a kind is the one to record."""
-        if self._refused:
+        # While one thread records, another that waits for the whole device would fail: workers only replay.
+        if self._refused or threading.current_thread() is not threading.main_thread():
             return False
         calls = self._calls.pop(key, 0)
         self._calls[key] = calls + 1
@@ -162,7 +167,7 @@ def network_state(module: nn.Module, device: torch.device) -> Hashable | None:
         if "forward" in attributes:
             return None
         state.append(kind)
-        state.extend(value for value in attributes.values() if type(value) in (bool, int, float, str))
+        state += [value for value in attributes.values() if type(value) in PLAIN]
         for tensor in (*part._parameters.values(), *part._buffers.values()):
             if tensor is None:
                 continue
