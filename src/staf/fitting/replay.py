@@ -76,23 +76,26 @@ class Replays:
         # The lock also keeps another thread's points out of a recording's memory until its values are copied.
         with self._lock:
             recording = self._recordings.get(key)
-            if recording is None and self._due(key):
+            if recording is None and self._is_due(key):
                 recording = self._record(key, module, coordinates)
             if recording is not None:
                 self._recordings.move_to_end(key)
                 return recording(coordinates)
-        return module(coordinates)
+        values = module(coordinates)
+        with self._lock:
+            self._count(key)
+        return values
 
-    def _due(self, key: Hashable) -> bool:
-        """Whether this call of a kind is the one to record."""
+    def _is_due(self, key: Hashable) -> bool:
         # While one thread records, another that waits for the whole device would fail: workers only replay.
-        if self._refused or threading.current_thread() is not threading.main_thread():
-            return False
-        calls = self._calls.pop(key, 0)
-        self._calls[key] = calls + 1
+        in_main = threading.current_thread() is threading.main_thread()
+        return in_main and not self._refused and self._calls.get(key, 0) >= BEFORE
+
+    def _count(self, key: Hashable) -> None:
+        """Remember a pass that has gone well, and forget the kinds that were not asked for lately."""
+        self._calls[key] = self._calls.pop(key, 0) + 1
         if len(self._calls) > 8 * KEPT:
             self._calls.popitem(last=False)
-        return calls >= BEFORE
 
     def _record(self, key: Hashable, module: nn.Module, coordinates: Tensor) -> Recording | None:
         try:
