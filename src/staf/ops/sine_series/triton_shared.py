@@ -163,7 +163,7 @@ def few_gradients_kernel(
 
 @triton.jit
 def _term_sums(xs, grads, slopes, amplitude, frequency, phase, REDUCE: tl.constexpr, PARTS: tl.constexpr):
-    """One term of a tile: its sums for amplitude, frequency and phase, lane by lane, and the slopes with it."""
+    """One term of a tile: its sums for amplitude, frequency and phase, and the slopes with it."""
     by_amplitude = tl.zeros_like(xs[0])
     by_frequency = by_amplitude
     by_phase = by_amplitude
@@ -182,7 +182,7 @@ def _term_sums(xs, grads, slopes, amplitude, frequency, phase, REDUCE: tl.conste
         by_frequency += weighted * xs[part]
         by_phase += weighted
         steeper = steeper + (slopes[part] + steep * cosine,)  # noqa: RUF005
-    return by_amplitude, by_frequency, by_phase, steeper
+    return tl.sum(by_amplitude), tl.sum(by_frequency), tl.sum(by_phase), steeper
 
 
 @triton.jit
@@ -250,9 +250,9 @@ def many_gradients_kernel(
                 by_amplitude, by_frequency, by_phase, slopes = _term_sums(
                     xs, grads, slopes, amplitude, frequency, phase, True, PARTS
                 )
-            tl.store(kept, for_amplitude + tl.sum(by_amplitude))
-            tl.store(kept + TERMS * slots, for_frequency + tl.sum(by_frequency))
-            tl.store(kept + 2 * TERMS * slots, for_phase + tl.sum(by_phase))
+            tl.store(kept, for_amplitude + by_amplitude)
+            tl.store(kept + TERMS * slots, for_frequency + by_frequency)
+            tl.store(kept + 2 * TERMS * slots, for_phase + by_phase)
             amplitude = next_amplitude
             frequency = next_frequency
             phase = next_phase
