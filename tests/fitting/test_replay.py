@@ -168,6 +168,9 @@ def test_networks_that_are_not_known_or_not_alone_have_no_state():
     assert network_state(hooked, CPU) is not None
     hooked.output.forward = lambda x: x
     assert network_state(hooked, CPU) is None
+    compiled = small_siren()
+    compiled.compile()
+    assert network_state(compiled, CPU) is None
 
 
 @pytest.mark.parametrize("model", MODELS)

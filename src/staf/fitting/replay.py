@@ -167,7 +167,7 @@ def network_state(module: nn.Module, device: torch.device) -> Hashable | None:
         kind, attributes = type(part), part.__dict__
         if not kind.__module__.startswith(KNOWN) or part._forward_hooks or part._forward_pre_hooks:
             return None
-        if "forward" in attributes:
+        if "forward" in attributes or part._compiled_call_impl is not None:
             return None
         state.append(kind)
         state += [value for value in attributes.values() if type(value) in PLAIN]
