@@ -59,7 +59,8 @@ def _on_cuda(x: Tensor, weight: Tensor, bias: Tensor | None, plain: bool) -> Ten
         from staf.ops.linear import triton
 
         note("linear", "triton")
-        return triton.product(x, weight, bias, precision)
+        with torch.cuda.device(x.device):
+            return triton.product(x, weight, bias, precision)
     from staf.ops.linear.autograd import Product
 
     return Product.apply(x, weight, bias, precision)
