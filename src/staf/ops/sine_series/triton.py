@@ -13,13 +13,9 @@ from torch import Tensor
 
 from staf.ops import column_sums
 from staf.ops.sine_series.loop import Five, Four
-from staf.ops.sine_series.triton_kernels import finish_kernel, gradients_kernel, second_kernel, value_kernel
-from staf.ops.sine_series.triton_shared import (
-    few_gradients_kernel,
-    finish_shared_kernel,
-    many_gradients_kernel,
-    shared_value_kernel,
-)
+from staf.ops.sine_series.triton_finish import finish_kernel, finish_shared_kernel
+from staf.ops.sine_series.triton_kernels import gradients_kernel, second_kernel, value_kernel
+from staf.ops.sine_series.triton_shared import few_gradients_kernel, many_gradients_kernel, shared_value_kernel
 
 # All of these are chosen by timing on an H200. With one set of sinusoids: numbers and warps of a program forward, for
 # few terms and for many.

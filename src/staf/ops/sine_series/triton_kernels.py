@@ -190,33 +190,3 @@ def second_kernel(
         tl.store(in_grad_pointer + start + offsets, in_grad, mask=exists)
         tl.store(in_x_pointer + start + offsets, grad * in_x, mask=exists)
         tl.debug_barrier()
-
-
-@triton.jit
-def finish_kernel(
-    partial_pointer,
-    amplitude_pointer,
-    out_pointer,
-    slots,
-    width,
-    networks,
-    TERMS: tl.constexpr,
-    SCALED: tl.constexpr,
-    BLOCK: tl.constexpr,
-):
-    """Add the slots of one column's parameter in order; out is (3, networks, width, terms)."""
-    column = tl.program_id(0) % width
-    network = (tl.program_id(0) // width).to(tl.int64)
-    which = (tl.program_id(1) // TERMS).to(tl.int64)
-    k = tl.program_id(1) % TERMS
-    kept = (network * 3 + which) * slots * TERMS * width
-    slot = tl.arange(0, BLOCK)
-    total = tl.zeros((BLOCK,), dtype=tl.float64)
-    for start in range(0, slots, BLOCK):
-        place = partial_pointer + kept + ((start + slot) * TERMS + k) * width + column
-        total += tl.load(place, mask=start + slot < slots, other=0.0).to(tl.float64)
-    result = tl.sum(total)
-    to = (network * width + column) * TERMS + k
-    if SCALED:
-        result *= tl.where(which > 0, tl.load(amplitude_pointer + to), 1.0).to(tl.float64)
-    tl.store(out_pointer + which * networks * width * TERMS + to, result.to(tl.float32))

@@ -1,7 +1,7 @@
 """Device code of the sine series where one set of sinusoids serves all of x: x is a line of numbers, cut into parts.
 
 A part is BLOCK numbers side by side, and a tile is PARTS of them. A program sums over its tiles into its own slot, so
-that `finish_kernel` adds the slots in order. Where a tile holds whole rows of x, the sums of each column of the
+that `finish_shared_kernel` adds the slots in order. Where a tile holds whole rows of x, the sums of each column of the
 gradient in x, which the layer below needs for its bias, are made in passing: lane l of part p belongs to the column
 (p BLOCK + l) % width, and PERIOD is how many parts a row takes (0: these sums are not wanted).
 
@@ -266,47 +266,3 @@ def many_gradients_kernel(
         tl.debug_barrier()
     for part in tl.static_range(PERIOD):
         tl.store(column_pointer + (tl.program_id(0).to(tl.int64) * PERIOD + part) * BLOCK + lanes, columns[part])
-
-
-@triton.jit
-def finish_shared_kernel(
-    partial_pointer,
-    amplitude_pointer,
-    column_pointer,
-    out_pointer,
-    column_out_pointer,
-    slots,
-    rows,
-    width,
-    networks,
-    programs,
-    TERMS: tl.constexpr,
-    SCALED: tl.constexpr,
-    BLOCK: tl.constexpr,
-    COLUMNS: tl.constexpr,
-):
-    """Add the slots in order: one parameter's, out is (3, networks, 1, terms), or those of COLUMNS columns' sums."""
-    index = tl.program_id(0) % programs
-    network = (tl.program_id(0) // programs).to(tl.int64)
-    if index < 3 * TERMS:
-        which = (index // TERMS).to(tl.int64)
-        k = index % TERMS
-        first = partial_pointer + ((network * 3 + which) * TERMS + k) * slots
-        slot = tl.arange(0, BLOCK)
-        total = tl.zeros((BLOCK,), dtype=tl.float64)
-        for start in range(0, slots, BLOCK):
-            total += tl.load(first + start + slot, mask=start + slot < slots, other=0.0).to(tl.float64)
-        result = tl.sum(total)
-        to = network * TERMS + k
-        if SCALED:
-            result *= tl.where(which > 0, tl.load(amplitude_pointer + to), 1.0).to(tl.float64)
-        tl.store(out_pointer + which * networks * TERMS + to, result.to(tl.float32))
-    else:
-        column = ((index - 3 * TERMS) * COLUMNS + tl.arange(0, COLUMNS))[None, :]
-        row = tl.arange(0, BLOCK // COLUMNS)[:, None]
-        sums = tl.zeros((BLOCK // COLUMNS, COLUMNS), dtype=tl.float64)
-        for start in range(0, rows, BLOCK // COLUMNS):
-            place = column_pointer + (network * rows + start + row) * width + column
-            sums += tl.load(place, mask=(start + row < rows) & (column < width), other=0.0).to(tl.float64)
-        added = tl.sum(sums, axis=0)[None, :].to(tl.float32)
-        tl.store(column_out_pointer + network * width + column, added, mask=column < width)
