@@ -30,6 +30,7 @@ VALUE_BLOCKS = ((2048, 4), (4096, 4))
 LITTLE_WORK = 2**22
 FEW_TILES = ((128, 4, 1, 132 * 8), (128, 8, 4, 132 * 32))
 MANY_TILE = (128, 6, 1, 132 * 96)
+# Registers of a thread, so that 16 programs share a multiprocessor; what gives way are column sums, used once a tile.
 MANY_REGISTERS = 128
 # Narrower columns are not summed in passing: their sums would have too many rows.
 LEAST_WIDTH = 64
