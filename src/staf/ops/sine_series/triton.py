@@ -17,21 +17,22 @@ from staf.ops.sine_series.triton_finish import finish_kernel, finish_shared_kern
 from staf.ops.sine_series.triton_kernels import gradients_kernel, second_kernel, value_kernel
 from staf.ops.sine_series.triton_shared import few_gradients_kernel, many_gradients_kernel, shared_value_kernel
 
+# With more than FEW_TERMS, angles up to these go to the hardware sine with their whole turns; it cuts the number of
+# turns to 24 bits, so that the error is below 1e-6 up to one turn, and about 1e-5 up to sixteen.
+EXACT_ANGLE = 6.28
+REDUCED_ANGLE = 100.0
+# Registers of a thread backward, so that 16 programs share a multiprocessor; what gives way are column
+# sums, used once a tile.
+MANY_REGISTERS = 128
 # All of these are chosen by timing on an H200. With one set of sinusoids: numbers and warps of a program forward, for
 # few terms and for many.
 FEW_TERMS = 8
-# With more terms, angles up to these go to the hardware sine with their whole turns; it cuts the number of turns to 24
-# bits, so that the error is below 1e-6 up to one turn, and about 1e-5 up to sixteen.
-EXACT_ANGLE = 6.28
-REDUCED_ANGLE = 100.0
 VALUE_BLOCKS = ((2048, 4), (4096, 4))
 # Backward: numbers of a part, parts of a tile, warps, and how many programs share the work; for few terms, with little
 # work and with much, and for many terms.
 LITTLE_WORK = 2**22
 FEW_TILES = ((128, 4, 1, 132 * 8), (128, 8, 4, 132 * 32))
 MANY_TILE = (128, 6, 1, 132 * 96)
-# Registers of a thread, so that 16 programs share a multiprocessor; what gives way are column sums, used once a tile.
-MANY_REGISTERS = 128
 # Narrower columns are not summed in passing: their sums would have too many rows.
 LEAST_WIDTH = 64
 # Rows, columns and warps of a tile with a set for each column, where this many programs (at most) go down the rows of
