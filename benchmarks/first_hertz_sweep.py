@@ -69,7 +69,7 @@ def main() -> None:
         if options.only and name not in options.only:
             continue
         cycles = CYCLES if options.batch is None else MINI_BATCH_CYCLES
-        chosen, _ = first_hertz(audio, audio.seconds, cycles)
+        chosen, _ = first_hertz(audio, audio.seconds, cycles, options.width)
         print(f"{name}: mean frequency {audio_detail(audio):,.0f} Hz")
         for model in options.models:
             for hertz in sorted({*options.hertz, chosen}):

@@ -52,7 +52,7 @@ def test_the_first_layer_starts_at_the_pitch_of_the_spectrum_whatever_the_length
 
 
 def test_windows_share_the_pitch_of_the_whole_recording():
-    tone = np.sin(np.arange(4000) * 0.5)
+    tone = np.sin(np.arange(4000) * 0.2)
     audio = Audio(np.concatenate([np.zeros(4000), tone]), 8000)
     silent, sounding = audio.window(0, 4000), audio.window(4000, 8000)
     hertz, _ = first_hertz(audio, 0.5)
@@ -87,6 +87,32 @@ def test_full_batches_of_audio_are_learnt_slower_by_staf_and_the_reasons_say_so(
     assert any("falls to silence" in reason for reason in chosen.reasons)
     sirens = [plan(signal, Budget(steps=1), device="cuda", model="siren").recipe.rate for signal in (audio, np_image())]
     assert sirens[0] == sirens[1]
+
+
+def test_audio_seen_whole_for_long_is_trained_by_soap_windows_too():
+    audio = recording(2.0)
+    chosen = plan(audio, Budget(steps=300), device="cuda").recipe
+    window = audio_window(audio, steps=300).recipe
+    assert chosen.optimiser == window.optimiser == "soap"
+    assert chosen.rate == chosen.matrix_rate == window.rate == pytest.approx(2e-3)
+    assert plan(audio, Budget(steps=299), device="cuda").recipe.optimiser == "muon"
+    assert audio_window(audio, steps=299).recipe.optimiser == "muon"
+    assert plan(recording(20.0), Budget(steps=300), device="cpu").recipe.optimiser == "muon", "mini-batches"
+
+
+def test_narrow_layers_start_with_slower_sines():
+    noise = recording(100.0)
+    wide, narrow = (first_hertz(noise, 100.0, width=width)[0] for width in (256, 64))
+    assert wide == pytest.approx(4 * narrow)
+
+
+def test_finer_is_no_faster_at_the_ends_than_the_others():
+    audio = recording(2.0)
+    field = plan(audio, model="finer").field(0)
+    hertz, _ = first_hertz(audio, 2.0)
+    weight = field.layers[0].weight.abs().max().item()
+    omega0 = field.architecture["arguments"]["omega0"]
+    assert omega0 * (2 * weight + 1) * weight == pytest.approx(torch.pi * hertz * 2.0, rel=0.05)
 
 
 def np_image() -> staf.Image:

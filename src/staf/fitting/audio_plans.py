@@ -12,7 +12,8 @@ from ..nn import models
 from ..nn.encodings import nyquist_bands
 from . import recipes
 from .plans import Plan
-from .spectrum import first_hertz
+from .rates import AUDIO_SOAP_FACTOR, SOAP_RATES, SOAP_STEPS
+from .spectrum import WIDTH, first_hertz
 
 # Weights for each sample that a window's network gets: the paper's 198,000 for 308,207.
 WEIGHTS_PER_SAMPLE = 0.64
@@ -35,7 +36,7 @@ def audio_field(
     True
     """
     if hertz is None:
-        hertz, _ = first_hertz(signal, signal.seconds)
+        hertz, _ = first_hertz(signal, signal.seconds, width=arguments.get("width", WIDTH))
     if model == "incode":
         arguments = {"harmoniser": "audio", "sample_rate": signal.rate, **arguments}
     elif model == "pemlp":
@@ -45,10 +46,13 @@ def audio_field(
         arguments = {"scale": hertz * signal.seconds / 2, **arguments}
     field: Any = models.MODELS[model](1, signal.out_features, generator=generator, **arguments)
     if model in SINES:
-        omega0 = field.architecture["arguments"]["omega0"]
+        times = math.pi * hertz * signal.seconds / field.architecture["arguments"]["omega0"]
+        if model == "finer":
+            # Its sine speeds up with x, to omega0 (2 x + 1) x at the ends.
+            times = (math.sqrt(1 + 8 * times) - 1) / 4
         first = next(p for p in field.parameters() if p.dim() == 2 and p.shape[1] == 1)
         with torch.no_grad():
-            first.mul_(math.pi * hertz * signal.seconds / omega0)
+            first.mul_(times)
     return field
 
 
@@ -75,7 +79,7 @@ def audio_window(signal: Any, *, whole: Any = None, steps: int = 1000) -> Plan:
     """
     wanted = WEIGHTS_PER_SAMPLE * signal.samples * signal.out_features
     width = max(16, 8 * round(math.sqrt(wanted / 3) / 8))
-    hertz, why = first_hertz(whole or signal, signal.seconds)
+    hertz, why = first_hertz(whole or signal, signal.seconds, width=width)
 
     def factory(generator: torch.Generator) -> nn.Module:
         return audio_field("staf", signal, generator, hertz=hertz, width=width)
@@ -84,4 +88,8 @@ def audio_window(signal: Any, *, whole: Any = None, steps: int = 1000) -> Plan:
         f"windows of {signal.seconds:.3g} s, each with coordinates of its own, 4 activated layers of {width}",
         audio_reason(signal, "staf", hertz, why),
     ]
-    return Plan(factory, recipes.default(steps=steps), reasons, "audio_window")
+    recipe = recipes.default(steps=steps)
+    if steps >= SOAP_STEPS:
+        rate = SOAP_RATES["staf"] * AUDIO_SOAP_FACTOR
+        recipe = recipes.full_batch(steps=steps).replace(rate=rate, matrix_rate=rate)
+    return Plan(factory, recipe, reasons, "audio_window")

@@ -16,6 +16,7 @@ from .budget import Budget
 from .plan_words import batch_in_words, budget_in_words, count, optimiser_in_words, why_other
 from .rates import (
     AUDIO_FACTORS,
+    AUDIO_SOAP_FACTOR,
     MINI_BATCH_FACTOR,
     OMEGA0_FACTORS,
     RATES,
@@ -108,9 +109,11 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
     recipe = general_recipe(signal, budget, device=device, model=model)
     batch, steps, rate = recipe.batch, recipe.steps, recipe.rate
     full_batch_factor = AUDIO_FACTORS.get(model, 1.0) if recording is not None else 1.0
-    enough = steps is not None and steps >= SOAP_STEPS
-    if batch is None and signal.in_features == 2 and points >= SOAP_POINTS and enough:
-        ours, rate = recipes.full_batch(), SOAP_RATES[model]
+    large_picture = signal.in_features == 2 and points >= SOAP_POINTS
+    if batch is None and (large_picture or recording is not None) and steps is not None and steps >= SOAP_STEPS:
+        ours = recipes.full_batch()
+        full_batch_factor = AUDIO_SOAP_FACTOR if recording is not None else 1.0
+        rate = SOAP_RATES[model] * full_batch_factor
         recipe = recipe.replace(optimiser=ours.optimiser, schedule=ours.schedule)
     small = batch is None and signal.in_features == 2 and points <= SMALL_POINTS and model in SMALL_RATES
     if small:
