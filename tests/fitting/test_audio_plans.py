@@ -101,9 +101,9 @@ def test_audio_seen_whole_for_long_is_trained_by_soap_windows_too():
 
 
 def test_narrow_layers_start_with_slower_sines():
-    noise = recording(100.0)
-    wide, narrow = (first_hertz(noise, 100.0, width=width)[0] for width in (256, 64))
-    assert wide == pytest.approx(4 * narrow)
+    noise = recording(40.0)
+    wide, narrow = (first_hertz(noise, 40.0, width=width)[0] for width in (256, 128))
+    assert wide == pytest.approx(2 * narrow)
 
 
 def test_finer_is_no_faster_at_the_ends_than_the_others():
