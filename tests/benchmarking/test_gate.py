@@ -7,7 +7,8 @@ import torch
 
 from staf import ops
 from staf.benchmarking import gate
-from staf.benchmarking.cases import OURS_SPLIT, RELEASED
+from staf.benchmarking.cases import OURS_SPLIT, OURS_TF32, RELEASED
+from staf.ops.linear import current_precision
 from staf.ops.squared_error import weighted_squared_error
 from tests.benchmarking.tiny import tiny
 
@@ -83,6 +84,42 @@ def test_the_cases_decide_what_is_checked():
     assert "sine_series tau 5, 3 networks, gradients" in names
     assert {"linear bf16x3, 16 inputs, gradients", "linear fp32, 2 inputs, forward"} <= names
     assert not any("finer" in name for name in names)
+
+
+def test_many_sinusoids_are_checked_beside_tf32_products(generator):
+    seen = []
+
+    def watched(x, c, w, p):
+        seen.append((current_precision(), len(c)))
+        return ops.sine_series(x, c, w, p)
+
+    checks = gate.check_reduced("cpu", generator, operation=watched)
+    assert seen[-1] == ("tf32", 50)
+    assert [check.what.removeprefix("sine_series tau 50, ") for check in checks] == [
+        "forward beside tf32",
+        "gradients beside tf32",
+    ]
+    assert all(check.passed and check.tolerance == 2e-5 for check in checks)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "passed"),
+    [
+        (lambda x, c, w, p: 1.001 * ops.sine_series(x, c, w, p), [False, False]),
+        (lambda x, c, w, p: (z := ops.sine_series(x, c, w, p)) + 5e-5 * (z - z.detach()), [True, False]),
+    ],
+    ids=["value", "gradients"],
+)
+def test_wrong_sinusoids_beside_tf32_products_are_seen(wrong, passed, generator):
+    assert [check.passed for check in gate.check_reduced("cpu", generator, operation=wrong)] == passed
+
+
+def test_reduced_sinusoids_are_checked_where_a_case_may_use_them():
+    def checked(*cases):
+        return {check["what"] for check in gate.check_cases(cases, "cpu", seed=1) if "beside tf32" in check["what"]}
+
+    assert len(checked(tiny(versions=(RELEASED, OURS_TF32)))) == 2
+    assert not checked(tiny(versions=(RELEASED, OURS_SPLIT)), tiny(model="siren", versions=(RELEASED, OURS_TF32)))
 
 
 def test_wrong_operations_raise_and_name_what_is_wrong(monkeypatch):

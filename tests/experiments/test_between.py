@@ -44,3 +44,13 @@ def test_a_recording_has_no_pixels():
     sound = staf.Audio(np.sin(np.arange(200) / 7).astype(np.float32), 8000)
     fit = staf.fit(sound, staf.siren(1, 1, width=8), Recipe(steps=1), progress=False)
     assert between_pixels(fit) == {}
+
+
+@pytest.mark.gpu
+def test_a_fit_on_a_gpu_is_measured_there():
+    picture = np.random.default_rng(0).integers(0, 256, (16, 16, 3), dtype=np.uint8)
+    fit = staf.fit(staf.Image(picture), steps=2, device="cuda", progress=False)
+    here = between_pixels(fit)["between"]
+    fit.task.to("cpu")
+    fit.to("cpu")
+    assert between_pixels(fit)["between"] == pytest.approx(here, abs=0.05)

@@ -147,7 +147,7 @@ def _resampled(image: Tensor, factor: int, kernel: Callable[[Tensor], Tensor], s
         first = torch.floor(at).long() - support + 1
         index = first[:, None] + torch.arange(2 * support)
         weights = kernel(at[:, None] - index) * ((index >= 0) & (index < size))
-        weights = (weights / weights.sum(1, keepdim=True)).to(image.dtype)
-        gathered = image.movedim(dim, -1)[..., index.clamp(0, size - 1)]
+        weights = (weights / weights.sum(1, keepdim=True)).to(image)
+        gathered = image.movedim(dim, -1)[..., index.clamp(0, size - 1).to(image.device)]
         image = (gathered * weights).sum(-1).movedim(-1, dim)
     return image
