@@ -102,7 +102,7 @@ def check_series(
 
 
 def check_reduced(device: str, generator: torch.Generator, operation: Operation | None = None) -> list[Check]:
-    """`ops.sine_series` with many sinusoids beside tf32 products: values and gradients; second ones are exact kernels."""
+    """`ops.sine_series` with many sinusoids beside tf32 products; second gradients are those of `check_series`."""
     use = operation or ops.sine_series
 
     def reduced(x: Tensor, c: Tensor, w: Tensor, p: Tensor) -> Tensor:
