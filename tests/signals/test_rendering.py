@@ -7,8 +7,6 @@ import sys
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import staf.signals
 from staf.signals import Image, SignalError, render_grid, view
@@ -38,8 +36,13 @@ def test_own_resolution_gives_the_own_pixels(convention, dtype):
     assert np.array_equal(part.array, image.array[2:9, 3:13])
 
 
-@settings(deadline=None, max_examples=40)
-@given(height=st.integers(1, 12), width=st.integers(1, 12), chunk=st.integers(1, 200))
+@pytest.mark.parametrize(
+    ("height", "width", "chunk"),
+    [(1, 1, 1), (1, 12, 5), (12, 1, 5), (12, 12, 1), (12, 12, 200)]
+    + [
+        (height, width, chunk) for height in (5, 8) for width in (7, 8) for chunk in range(width - 1, height * width, 4)
+    ],
+)
 def test_chunks_change_nothing(height, width, chunk):
     sizes = []
 
