@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 from staf import load
 from staf.cli.kinds import kind_of, kind_of_field
+from staf.fitting.optimiser import Optimiser
 from staf.signals import Audio, Shape
 from staf.signals import open as open_signal
 from staf.tasks import Occupancy
@@ -72,6 +75,26 @@ def test_voxels_near_the_surface_are_preferred_and_all_are_measured(staf, ball, 
     words = shlex.split(json.loads(Path("run/config.json").read_text())["reproduce"]["command"])
     again = staf(*words[1:], "--out", "again", "--json").json
     assert again["metrics"] == document["metrics"]
+
+
+def test_a_fit_of_some_voxels_is_resumed_with_the_same_ones(staf, ball, here, monkeypatch):
+    words = ("fit", ball, "--resolution", 10, "--seed", 3, "--steps", 4, "--out", "run", "--no-progress")
+    sampled = ("--near-surface", 0.9, "--band", 1)
+
+    def struck(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        step(self)
+
+    step = Optimiser.step
+    with monkeypatch.context() as patched:
+        patched.setattr(Optimiser, "step", struck)
+        assert staf(*words, *sampled).code == 130
+    assert Path("run/checkpoint.safetensors").exists()
+    for others in ((), ("--near-surface", 0.8, "--band", 1), ("--near-surface", 0.9)):
+        message = staf(*words, *others, "--resume").refused()
+        assert message.startswith("the interrupted fit was started with other voxels")
+        assert "--near-surface, --band" in message
+    assert staf(*words, *sampled, "--resume").code == 0
 
 
 def test_what_is_no_share_of_the_voxels(staf, ball, sound):

@@ -57,6 +57,8 @@ def run(options: FitSignal, terminal: Terminal) -> int:
         seed, budget = _resumed(options, checkpoint)
     with edge():
         source, sampling = _sampled(options, signal, seed)
+        if options.resume and isinstance(options, FitShape):
+            _check_voxels(source, checkpoint)
         plan = make_plan(source, budget, device=device.split(":")[0], model=options.model)
     plan.reasons.extend(sampling)
     if options.explain:
@@ -147,6 +149,22 @@ def _resumed(options: FitSignal, checkpoint: Path) -> tuple[int, Budget]:
     if model != options.model:
         raise UserError(f"the interrupted fit is of {model}: pass --model {model}")
     return seed, Budget(saved["--steps"], saved["--seconds"], saved["--target-db"])
+
+
+def _check_voxels(source: Any, checkpoint: Path) -> None:
+    """Refuse to go on with other voxels than the interrupted fit was started with, and name the options that choose."""
+    from staf.fitting import Task, read_header
+    from staf.fitting.checkpoint import fingerprint
+    from staf.tasks import task_for
+
+    about = read_header(checkpoint).metadata
+    task = source if isinstance(source, Task) else task_for(source, about["recipe"].get("convention", "centres"))
+    mark = fingerprint(task)
+    if about.get("fingerprint", mark) != mark:
+        raise UserError(
+            "the interrupted fit was started with other voxels: give the same mesh, and --near-surface, --band, "
+            "--resolution, --repair and --allow-open as they were then"
+        )
 
 
 def _foretell(options: FitSignal, terminal: Terminal, signal: Any, device: str) -> None:
