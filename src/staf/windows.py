@@ -118,7 +118,7 @@ def fit_windows(
     parts = [audio.window(start, stop) for start, stop in windows]
     for number, part in enumerate(parts):
         part.name = f"{number:05d}"
-    plan = plan or audio_window(parts[0], whole=audio)
+    plan = plan or audio_window(parts[0], whole=audio, steps=1000 if steps is None else steps)
     if plan.recipe.convention != "centres":
         raise ValueError(f"windows need the convention 'centres' to be joined, got {plan.recipe.convention!r}")
     many = fit_many(
