@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -25,7 +27,7 @@ def test_a_recording_is_fitted_in_windows_and_resumed(staf, song, here):
     saved = open_signal(folder / "reconstruction.wav")
     assert (saved.samples, saved.out_features, saved.rate) == (1200, 2, 2000)
     np.testing.assert_allclose(load_windows(folder).render().array, saved.array, atol=1 / 16384)
-    assert "already holds windows" in staf(*words).refused()
+    assert "already holds fits" in staf(*words).refused()
     again = staf(*words, "--resume", "--rate", 4000).json
     assert again["metrics"]["psnr"] == pytest.approx(document["metrics"]["psnr"], abs=1e-3)
     assert open_signal(folder / "reconstruction.wav").samples == 2400
@@ -40,6 +42,9 @@ def test_people_are_told(staf, song):
 
 def test_mistakes(staf, song, picture):
     assert "is of kind image" in staf("fit-windows", picture).refused()
-    assert "overlap must be" in staf("fit-windows", song, "--window", 0.1, "--overlap", 0.09).refused()
     assert "--rate must be at least 1" in staf("fit-windows", song, "--rate", 0).refused()
     assert "give one of them" in staf("fit-windows", song, "--resume", "--overwrite").refused()
+    assert "--at-once must be at least 1" in staf("fit-windows", song, "--at-once", 0).refused()
+    assert "--device must be cpu" in staf("fit-windows", song, "--device", "tpu").refused()
+    assert not Path("runs").exists()
+    assert "overlap must be" in staf("fit-windows", song, "--window", 0.1, "--overlap", 0.09).refused()

@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from staf.cli.errors import Stopped, UserError, edge
-from staf.cli.options import Count, Device, Flag, OutFolder, device_name
+from staf.cli.errors import UserError, edge
+from staf.cli.many_options import ManyOptions, check_counts, kept_when_stopped
+from staf.cli.options import Count
 from staf.cli.outputs import MEBIBYTE, prepare_folder
 from staf.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from staf.windows import WindowedFit
 
-INDEX, RECONSTRUCTION, METRICS, FIGURE = "windows.json", "reconstruction.wav", "metrics.json", "comparison.png"
+RECONSTRUCTION, METRICS, FIGURE = "reconstruction.wav", "metrics.json", "comparison.png"
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitWindows:
+class FitWindows(ManyOptions):
     """Fit a recording of any length in windows, each with a small network of its own.
 
     The folder (runs/NAME-windows unless --out names another) gets fields/ and windows.json, which staf.load_windows
@@ -36,24 +37,6 @@ class FitWindows:
     """What neighbours share, and are cross-faded over."""
     rate: Count = None
     """Sample rate of reconstruction.wav; by default the recording's own."""
-    steps: Count = None
-    """Optimiser steps of each window."""
-    seed: Count = None
-    """Every network starts from this seed (0 if not given)."""
-    at_once: Count = None
-    """How many networks train together; by default as many as memory holds."""
-    device: Device = None
-    """cpu, cuda or cuda:N; by default a GPU if there is one."""
-    out: OutFolder = None
-    """Folder for what is made."""
-    overwrite: Flag = False
-    """Fit again what an earlier run has left in the folder."""
-    resume: Flag = False
-    """Skip the windows that an earlier run in the folder has finished."""
-    json: Flag = False
-    """Print one JSON document on stdout, and nothing else there."""
-    progress: Annotated[bool, arg(help_behavior_hint="")] = True
-    """Show progress on stderr, which is the default, or not."""
 
 
 def options_for(words: Sequence[str]) -> type[Any]:
@@ -62,9 +45,7 @@ def options_for(words: Sequence[str]) -> type[Any]:
 
 def run(options: FitWindows, terminal: Terminal) -> int:
     """Fit the windows, join them, measure the whole."""
-    for flag, value in (("--steps", options.steps), ("--at-once", options.at_once), ("--rate", options.rate)):
-        if value is not None and value < 1:
-            raise UserError(f"{flag} must be at least 1, got {value}")
+    check_counts(rate=options.rate)
     from staf.signals import open as open_signal
     from staf.windows import fit_windows
 
@@ -72,27 +53,10 @@ def run(options: FitWindows, terminal: Terminal) -> int:
     if audio.kind != "audio":
         raise UserError(f"recordings are fitted in windows, and {options.file} is of kind {audio.kind}")
     out = options.out or Path("runs") / f"{audio.name}-windows"
-    _check_out(options, out)
+    arguments = options.arguments(out)
     prepare_folder(out, 8 * MEBIBYTE + 8 * audio.array.nbytes)
-    try:
-        with edge():
-            fit = fit_windows(
-                audio,
-                seconds=options.window,
-                overlap=options.overlap,
-                steps=options.steps,
-                seed=options.seed or 0,
-                device=device_name(options.device),
-                out=out,
-                resume=options.resume,
-                overwrite=options.overwrite,
-                at_once=options.at_once,
-                progress=None if options.progress else False,
-            )
-    except KeyboardInterrupt as stop:
-        message = f"stopped; what is finished is kept, and this goes on with the rest:\n{terminal.resuming()}"
-        number = stop.exit_code - 128 if isinstance(stop, Stopped) else getattr(stop, "signal_number", 2)
-        raise Stopped(message, number) from None
+    with kept_when_stopped(terminal), edge():
+        fit = fit_windows(audio, seconds=options.window, overlap=options.overlap, **arguments)
     _write(options, out, fit)
     for note in fit.notes:
         terminal.note(f"note: {note}")
@@ -103,16 +67,6 @@ def run(options: FitWindows, terminal: Terminal) -> int:
     terminal.say(str(out / RECONSTRUCTION))
     terminal.finish({"verb": "fit-windows", "file": str(options.file), "out": str(out), **_document(fit)})
     return 0
-
-
-def _check_out(options: FitWindows, out: Path) -> None:
-    if out.exists() and not out.is_dir():
-        raise UserError(f"{out} is a file: name a folder with --out")
-    if options.resume and options.overwrite:
-        raise UserError("--resume goes on with a run and --overwrite starts anew: give one of them")
-    begun = (out / INDEX).exists() or (out / "index.json").exists()
-    if begun and not (options.resume or options.overwrite):
-        raise UserError(f"{out} already holds windows: --resume goes on, --overwrite starts anew, or another --out")
 
 
 def _document(fit: WindowedFit) -> dict[str, Any]:

@@ -1,0 +1,80 @@
+"""What `staf fit-many` and `staf fit-windows` share: options, the check of their folder, and how a signal ends them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from signal import SIGINT
+from typing import Annotated, Any
+
+from tyro.conf import arg
+
+from staf.cli.errors import Stopped, UserError
+from staf.cli.options import Count, Device, Flag, OutFolder, device_name
+from staf.cli.terminal import Terminal
+
+INDEX, WINDOWS = "index.json", "windows.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManyOptions:
+    """How networks that are trained together are fitted, and where they go."""
+
+    steps: Count = None
+    """Optimiser steps of each network."""
+    seed: Count = None
+    """Every network starts from this seed (0 if not given), so that their weights can be compared."""
+    at_once: Count = None
+    """How many networks train together; by default as many as memory holds."""
+    device: Device = None
+    """cpu, cuda or cuda:N; by default a GPU if there is one."""
+    out: OutFolder = None
+    """Folder for what is made."""
+    overwrite: Flag = False
+    """Fit again what an earlier run has left in the folder."""
+    resume: Flag = False
+    """Skip what an earlier run in the folder has finished."""
+    json: Flag = False
+    """Print one JSON document on stdout, and nothing else there."""
+    progress: Annotated[bool, arg(help_behavior_hint="")] = True
+    """Show progress on stderr, which is the default, or not."""
+
+    def arguments(self, out: Path) -> dict[str, Any]:
+        """The options as `staf.fit_many` and `staf.fit_windows` take them; refused where `out` may not be written."""
+        check_counts(steps=self.steps, at_once=self.at_once)
+        if out.exists() and not out.is_dir():
+            raise UserError(f"{out} is a file: name a folder with --out")
+        if self.resume and self.overwrite:
+            raise UserError("--resume goes on with a run and --overwrite starts anew: give one of them")
+        begun = any((out / name).exists() for name in (INDEX, WINDOWS))
+        if begun and not (self.resume or self.overwrite):
+            raise UserError(f"{out} already holds fits: --resume goes on, --overwrite starts anew, or another --out")
+        return {
+            "steps": self.steps,
+            "seed": self.seed or 0,
+            "at_once": self.at_once,
+            "device": device_name(self.device),
+            "out": out,
+            "overwrite": self.overwrite,
+            "resume": self.resume,
+            "progress": None if self.progress else False,
+        }
+
+
+def check_counts(**counts: int | None) -> None:
+    """Refuse options that count something and are below 1."""
+    for name, value in counts.items():
+        if value is not None and value < 1:
+            raise UserError(f"--{name.replace('_', '-')} must be at least 1, got {value}")
+
+
+@contextlib.contextmanager
+def kept_when_stopped(terminal: Terminal) -> Iterator[None]:
+    """Around the training: a signal ends it with a word on what is kept and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        message = f"stopped; what is finished is kept, and this goes on with the rest:\n{terminal.resuming()}"
+        raise Stopped(message, getattr(stop, "signal_number", SIGINT)) from None
