@@ -12,7 +12,7 @@ from ..nn import models
 from ..nn.encodings import nyquist_bands
 from . import recipes
 from .plans import Plan
-from .rates import AUDIO_SOAP_FACTOR, SOAP_RATES, SOAP_STEPS
+from .rates import AUDIO_SOAP_RATES, SOAP_STEPS
 from .spectrum import WIDTH, first_hertz
 
 # Weights for each sample that a window's network gets: the paper's 198,000 for 308,207.
@@ -90,6 +90,6 @@ def audio_window(signal: Any, *, whole: Any = None, steps: int = 1000) -> Plan:
     ]
     recipe = recipes.default(steps=steps)
     if steps >= SOAP_STEPS:
-        rate = SOAP_RATES["staf"] * AUDIO_SOAP_FACTOR
+        rate = AUDIO_SOAP_RATES["staf"]
         recipe = recipes.full_batch(steps=steps).replace(rate=rate, matrix_rate=rate)
     return Plan(factory, recipe, reasons, "audio_window")

@@ -16,7 +16,7 @@ from .budget import Budget
 from .plan_words import batch_in_words, budget_in_words, count, optimiser_in_words, why_other
 from .rates import (
     AUDIO_FACTORS,
-    AUDIO_SOAP_FACTOR,
+    AUDIO_SOAP_RATES,
     MINI_BATCH_FACTOR,
     OMEGA0_FACTORS,
     RATES,
@@ -112,8 +112,8 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
     large_picture = signal.in_features == 2 and points >= SOAP_POINTS
     if batch is None and (large_picture or recording is not None) and steps is not None and steps >= SOAP_STEPS:
         ours = recipes.full_batch()
-        full_batch_factor = AUDIO_SOAP_FACTOR if recording is not None else 1.0
-        rate = SOAP_RATES[model] * full_batch_factor
+        full_batch_factor = 1.0
+        rate = (SOAP_RATES if recording is None else AUDIO_SOAP_RATES)[model]
         recipe = recipe.replace(optimiser=ours.optimiser, schedule=ours.schedule)
     small = batch is None and signal.in_features == 2 and points <= SMALL_POINTS and model in SMALL_RATES
     if small:
