@@ -40,7 +40,8 @@ def tables(name: str) -> dict[str, Table]:
     if name == "shapes":
         return module.shape_tables(results)
     if name == "audio":
-        return {name: module.table(results)}
+        recordings = [part for part in ("audio-whole", name) if (DATA / f"{part}.json").exists()]
+        return {part: module.table(read(part)) for part in recordings}
     return {name: image_table(module.table([]).title, results, module.PUBLISHED)}
 
 
@@ -69,8 +70,9 @@ def _short(value: Any) -> Any:
 
 
 def collect(name: str, folders: Sequence[str], commit: str | None) -> None:
-    """Write data/NAME.json from result folders; of two results of one configuration the later stands."""
-    found = {}
+    """Add what result folders hold to data/NAME.json; of two results of one configuration the later stands."""
+    kept_before = read(name) if (DATA / f"{name}.json").exists() else []
+    found = {json.dumps(r.document["configuration"], sort_keys=True): r.document for r in kept_before}
     for folder in folders:
         for result in load_results(folder, name):
             found[json.dumps(result.document["configuration"], sort_keys=True)] = kept(result, commit)

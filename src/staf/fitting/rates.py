@@ -48,7 +48,7 @@ MINI_BATCH_FACTOR = 0.5
 # 18 dB, with first sines of 200 to 1,600 Hz alike; at 2.1e-3 it ends at 75.3 dB, at 1.5e-3 74.3, at 1e-3 68.5, at 6e-4
 # 66.0. SIREN's own 1e-3 gives 70.4.
 AUDIO_FACTORS = {"staf": 0.5}
-# SOAP on full batches of audio. Half a second of the paper's recording, width 64, 500 steps: STAF at 5e-4, 1e-3 and 2e-3
+# SOAP on full batches of audio. Half a second of the paper's recording, width 64, 500 steps: STAF at 5e-4, 1e-3, 2e-3
 # ends at 54.5, 55.0 and 55.5 dB, by Muon at 1.5e-3 at 53.2; one second, width 96, 300 steps: at 1e-3, 2e-3 and 3e-3 at
 # 55.4, 56.0 and 56.1 dB, by Muon at 3e-3 at 54.8.
 AUDIO_SOAP_RATES = {model: rate * 2 / 3 for model, rate in SOAP_RATES.items()} | {"finer": 2e-3}
