@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import threading
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -173,6 +176,54 @@ def test_networks_that_are_not_known_or_not_alone_have_no_state():
     assert network_state(compiled, CPU) is None
 
 
+def test_constants_of_numpy_are_part_of_the_state_and_arrays_are_not_trusted():
+    field = small_siren()
+    states = set()
+    for omega0 in np.array([10.0, 20.0], np.float32), np.array([10.5, 20.5]):
+        for value in omega0:
+            field.activation(0).omega0 = value
+            states.add(network_state(field, CPU))
+    assert len(states) == 4
+    assert None not in states
+    for array in (torch.tensor(30.0), np.array(30.0)):
+        field.activation(0).omega0 = array
+        assert network_state(field, CPU) is None
+
+
+def test_the_precision_of_the_library_is_part_of_the_key_however_it_was_set(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: SimpleNamespace(cuda_stream=0))
+    field, x = small_siren(), torch.zeros(3, 2)
+    library = torch.backends.cuda.matmul
+    before = library.fp32_precision
+    try:
+        keys = []
+        for precision in ("ieee", "tf32", "ieee"):
+            library.fp32_precision = precision
+            keys.append(replay._key(field, x))
+    finally:
+        library.fp32_precision = before
+    assert keys[0] == keys[2] != keys[1]
+
+
+def test_a_pass_is_recorded_on_a_stream_of_its_own_gpu(monkeypatch):
+    streams = []
+
+    @contextlib.contextmanager
+    def graph(recorded, *, stream, capture_error_mode):
+        streams.append(stream)
+        yield
+
+    monkeypatch.setattr(torch.cuda, "device", contextlib.nullcontext)
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", lambda: None)
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device: ("stream of", device))
+    monkeypatch.setattr(torch.cuda, "graph", graph)
+    replay.recording_stream.cache_clear()
+    replay.Recording(small_siren(), torch.zeros(3, 2))
+    replay.recording_stream.cache_clear()
+    assert streams == [("stream of", CPU)]
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_every_own_network_is_known(model):
     field = getattr(staf, model)(2, 3, width=8, depth=2)
@@ -293,3 +344,15 @@ def test_recordings_go_with_their_network():
     kept = len(replay._replays)
     del field
     assert len(replay._replays) == kept - 1
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
+def test_the_second_gpu_has_recordings_of_its_own():
+    for device in ("cuda:0", "cuda:1"):
+        field = small_staf().to(device).eval()
+        predict = predictor(field, 2**14)
+        for seed in range(6):
+            x = points(64, seed).to(device)
+            assert torch.equal(predict(x), eager(field, x))
+        assert len(replay._replays[field]._recordings) == 1

@@ -7,11 +7,13 @@ place are seen; everything else that the pass depends on is part of the key unde
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator
 from weakref import WeakKeyDictionary
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import _has_any_global_hook
@@ -25,7 +27,9 @@ MOST_POINTS = 2**14
 BEFORE, KEPT = 2, 4
 # Only of these is it known that a pass does nothing but compute: recording runs no Python of later passes.
 KNOWN = ("staf.nn.", "torch.nn.modules.")
-PLAIN = frozenset((bool, int, float, str))
+# Attributes that can be compared, and those whose content can change unseen.
+PLAIN = (int, float, complex, str, np.generic)
+ARRAYS = (Tensor, np.ndarray)
 
 _replays: WeakKeyDictionary[nn.Module, Replays] = WeakKeyDictionary()
 _replays_lock = threading.Lock()
@@ -122,13 +126,20 @@ class Recording:
             # Kernels are compiled for addresses as aligned as these before anything is recorded.
             module(self._coordinates)
             self._graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self._graph, capture_error_mode="thread_local"):
+            stream = recording_stream(coordinates.device)
+            with torch.cuda.graph(self._graph, stream=stream, capture_error_mode="thread_local"):
                 self._values = module(self._coordinates)
 
     def __call__(self, coordinates: Tensor) -> Tensor:
         self._coordinates.copy_(coordinates)
         self._graph.replay()
         return self._values.clone()
+
+
+@functools.cache
+def recording_stream(device: torch.device) -> torch.cuda.Stream:
+    """A stream of this GPU to record on: torch's own belongs to whichever GPU the process recorded on first."""
+    return torch.cuda.Stream(device)
 
 
 def _key(module: nn.Module, coordinates: Tensor) -> Hashable | None:
@@ -147,7 +158,9 @@ def _key(module: nn.Module, coordinates: Tensor) -> Hashable | None:
     if state is None:
         return None
     stream = torch.cuda.current_stream(coordinates.device).cuda_stream
-    chosen = (current_precision(), forced_backend(), torch.get_float32_matmul_precision())
+    # `torch.get_float32_matmul_precision` raises where this was set directly.
+    library_tf32 = torch.backends.cuda.matmul.fp32_precision == "tf32"
+    chosen = (current_precision(), forced_backend(), library_tf32)
     return (coordinates.shape, coordinates.dtype, coordinates.device, stream, chosen, state)
 
 
@@ -170,7 +183,11 @@ def network_state(module: nn.Module, device: torch.device) -> Hashable | None:
         if "forward" in attributes or part._compiled_call_impl is not None:
             return None
         state.append(kind)
-        state += [value for value in attributes.values() if type(value) in PLAIN]
+        for value in attributes.values():
+            if isinstance(value, PLAIN):
+                state.append(value)
+            elif isinstance(value, ARRAYS):
+                return None
         for tensor in (*part._parameters.values(), *part._buffers.values()):
             if tensor is None:
                 continue
