@@ -88,3 +88,14 @@ def test_many_on_the_gpu_equal_each_alone():
         alone = run(problem, small_staf().double().cuda(), recipe, progress=False)
         for a, b in zip(result.field.parameters(), alone.field.parameters(), strict=True):
             assert (a - b).abs().max() < 1e-9
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
+def test_the_second_gpu_trains_as_the_first_does():
+    losses = []
+    for device in ("cuda:0", "cuda:1"):
+        result = run(task(16).to(device), small_staf().to(device), Recipe(steps=30, rate=3e-3), progress=False)
+        assert result.notes == []
+        losses.append(result.history.loss)
+    assert losses[0][-1] < losses[0][0]
+    assert losses[1] == pytest.approx(losses[0], rel=1e-4)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from ..ops.linear import current_precision
+from .replay import recording_stream
 from .stepper import Stepper
 
 WARM_UP = 3
@@ -25,13 +26,15 @@ class CapturedStepper(Stepper):
 
     def _run(self) -> None:
         key = current_precision()
-        if key not in self._graphs:
-            self._graphs[key] = self._record()
-        graph = self._graphs[key]
-        if graph is None:
-            self.step()
-        else:
-            graph.replay()
+        # What a step launches goes to the current GPU, which need not be the one that the network is on.
+        with torch.cuda.device(self._counter.device):
+            if key not in self._graphs:
+                self._graphs[key] = self._record()
+            graph = self._graphs[key]
+            if graph is None:
+                self.step()
+            else:
+                graph.replay()
 
     def _record(self) -> torch.cuda.CUDAGraph | None:
         parameters = self.optimiser.parameters
@@ -50,7 +53,7 @@ class CapturedStepper(Stepper):
             self._put_back(weights, state)
             graph = torch.cuda.CUDAGraph()
             self._counter.copy_(counter)
-            with torch.cuda.graph(graph):
+            with torch.cuda.graph(graph, stream=recording_stream(self._counter.device)):
                 self.step()
         except (RuntimeError, torch.AcceleratorError) as error:
             torch.cuda.synchronize()

@@ -29,7 +29,8 @@ class Product(Function):
         from staf.ops.linear import triton
 
         note("linear", "triton")
-        return triton.product(a, b, bias, precision)
+        with torch.cuda.device(a.device):
+            return triton.product(a, b, bias, precision)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -60,7 +61,8 @@ class Sums(Function):
     def forward(g: Tensor, a: Tensor, precision: str) -> tuple[Tensor, Tensor]:
         from staf.ops.linear import triton
 
-        return triton.sums(g, a, precision)
+        with torch.cuda.device(g.device):
+            return triton.sums(g, a, precision)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
