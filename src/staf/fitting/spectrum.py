@@ -118,7 +118,7 @@ def image_detail(signal: Any) -> tuple[float, float] | None:
 def image_omega0(signal: Any) -> tuple[float, str] | None:
     """The first layer's omega0 for a picture and why, in words; None for what is no picture.
 
-    min(7 sqrt(f), (side + f) / 4, side^2 / 100) between 0.5 and 150, where f is the mean frequency and `side` the
+    min(7 sqrt(f), (side + f) / 4, side^2 / 100) between 0.5 and 100, where f is the mean frequency and `side` the
     longest in pixels.
 
     >>> from types import SimpleNamespace
