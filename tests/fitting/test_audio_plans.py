@@ -100,6 +100,22 @@ def test_audio_seen_whole_for_long_is_trained_by_soap_windows_too():
     assert plan(recording(20.0), Budget(steps=300), device="cpu").recipe.optimiser == "muon", "mini-batches"
 
 
+def test_windows_say_how_they_are_trained():
+    audio = recording(2.0)
+    for steps, optimiser, rate in ((299, "Muon", "0.003"), (300, "SOAP", "0.002")):
+        reasons = audio_window(audio, steps=steps).reasons
+        assert any(reason.startswith(optimiser) for reason in reasons)
+        assert f"learning rates of {rate}" in reasons
+        assert "every step sees all 1,600 points" in reasons
+
+
+def test_the_reasons_say_what_keeps_the_first_sines_slow():
+    assert "kept" not in first_hertz(recording(2.0), 2.0)[1]
+    assert first_hertz(recording(40.0), 40.0)[1].endswith("Hz, kept to 2,816 cycles over 40 s")
+    high = Audio(np.sin(2 * np.pi * 3000 * np.arange(4000) / 8000), 8000)
+    assert first_hertz(high, 0.5)[1].endswith("Hz, kept to a quarter of the sample rate")
+
+
 def test_narrow_layers_start_with_slower_sines():
     noise = recording(40.0)
     wide, narrow = (first_hertz(noise, 40.0, width=width)[0] for width in (256, 128))

@@ -11,6 +11,7 @@ from torch import nn
 from ..nn import models
 from ..nn.encodings import nyquist_bands
 from . import recipes
+from .plan_words import batch_in_words, optimiser_in_words
 from .plans import Plan
 from .rates import AUDIO_SOAP_RATES, SOAP_STEPS
 from .spectrum import WIDTH, first_hertz
@@ -84,12 +85,15 @@ def audio_window(signal: Any, *, whole: Any = None, steps: int = 1000) -> Plan:
     def factory(generator: torch.Generator) -> nn.Module:
         return audio_field("staf", signal, generator, hertz=hertz, width=width)
 
-    reasons = [
-        f"windows of {signal.seconds:.3g} s, each with coordinates of its own, 4 activated layers of {width}",
-        audio_reason(signal, "staf", hertz, why),
-    ]
     recipe = recipes.default(steps=steps)
     if steps >= SOAP_STEPS:
         rate = AUDIO_SOAP_RATES["staf"]
         recipe = recipes.full_batch(steps=steps).replace(rate=rate, matrix_rate=rate)
+    reasons = [
+        f"windows of {signal.seconds:.3g} s, each with coordinates of its own, 4 activated layers of {width}",
+        audio_reason(signal, "staf", hertz, why),
+        optimiser_in_words(recipe, complex_weights=False),
+        f"learning rates of {recipe.rate:g}",
+        batch_in_words(recipe, signal.samples),
+    ]
     return Plan(factory, recipe, reasons, "audio_window")

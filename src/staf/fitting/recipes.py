@@ -32,7 +32,7 @@ def default(*, steps: int = 1000, batch: int | None = None) -> Recipe:
 
 
 def full_batch(*, steps: int = 1000) -> Recipe:
-    """Ours for pictures whose every pixel is seen at every step: SOAP on all matrices, Adam on the rest.
+    """Ours for pictures and recordings that every step sees whole: SOAP on all matrices, Adam on the rest.
 
     Rates rise over the first tenth of the fit, because SOAP's first steps, before it knows the gradient's covariances,
     would scatter the frequencies: the pixels are then fitted with noise between them.

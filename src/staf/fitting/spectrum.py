@@ -183,8 +183,12 @@ def first_hertz(signal: Any, seconds: float, cycles: float = CYCLES, width: int 
         wanted, why = TYPICAL_HERTZ, "as for music"
     else:
         wanted, why = mean**2 / HERTZ, f"its mean frequency is {mean:,.0f} Hz" if mean > 0 else "it does not vary"
-    most = min(signal.rate / 4, cycles * width / seconds)
-    return max(min(wanted, most), min(LOWEST_HERTZ, signal.rate / 4)), why
+    covered, quarter = cycles * width / seconds, signal.rate / 4
+    if wanted > quarter and quarter <= covered:
+        why += ", kept to a quarter of the sample rate"
+    elif wanted > covered:
+        why += f", kept to {cycles * width:,.0f} cycles over {seconds:.3g} s"
+    return max(min(wanted, quarter, covered), min(LOWEST_HERTZ, quarter)), why
 
 
 def _shown(signal: Any) -> Any:
