@@ -122,9 +122,11 @@ def test_narrow_layers_start_with_slower_sines():
     assert wide == pytest.approx(2 * narrow)
 
 
-def test_finer_is_no_faster_at_the_ends_than_the_others():
+def test_finer_without_biases_is_no_faster_at_the_ends_than_the_others():
     audio = recording(2.0)
-    field = plan(audio, model="finer").field(0)
+    chosen = plan(audio, model="finer")
+    assert any("Hz and more by their biases, from the spectrum" in reason for reason in chosen.reasons)
+    field = chosen.field(0)
     hertz, _ = first_hertz(audio, 2.0)
     weight = field.layers[0].weight.abs().max().item()
     omega0 = field.architecture["arguments"]["omega0"]

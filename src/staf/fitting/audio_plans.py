@@ -49,7 +49,7 @@ def audio_field(
     if model in SINES:
         times = math.pi * hertz * signal.seconds / field.architecture["arguments"]["omega0"]
         if model == "finer":
-            # Its sine speeds up with x, to omega0 (2 x + 1) x at the ends.
+            # Its sine speeds up with x, without a bias to omega0 (2 x + 1) x at the ends; biases add to that.
             times = (math.sqrt(1 + 8 * times) - 1) / 4
         first = next(p for p in field.parameters() if p.dim() == 2 and p.shape[1] == 1)
         with torch.no_grad():
@@ -60,7 +60,8 @@ def audio_field(
 def audio_reason(signal: Any, model: str, hertz: float, why: str) -> str:
     """What the network starts with, in words; `hertz` and `why` come from `spectrum.first_hertz`."""
     if model in SINES:
-        return f"the first layer starts with sines of up to {hertz:,.0f} Hz, from the spectrum: {why}"
+        biases = " and more by their biases" if model == "finer" else ""
+        return f"the first layer starts with sines of up to {hertz:,.0f} Hz{biases}, from the spectrum: {why}"
     if model == "pemlp":
         return f"{nyquist_bands(signal.samples)} bands for {signal.samples:,} samples"
     if model == "ffn":
