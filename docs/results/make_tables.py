@@ -70,12 +70,10 @@ def _short(value: Any) -> Any:
 
 
 def collect(name: str, folders: Sequence[str], commit: str | None) -> None:
-    """Add what result folders hold to data/NAME.json; of two results of one configuration the later stands."""
-    kept_before = read(name) if (DATA / f"{name}.json").exists() else []
-    found = {json.dumps(r.document["configuration"], sort_keys=True): r.document for r in kept_before}
-    for folder in folders:
-        for result in load_results(folder, name):
-            found[json.dumps(result.document["configuration"], sort_keys=True)] = kept(result, commit)
+    """Add what result folders hold to data/NAME.json; of two runs of one thing on one signal the later stands."""
+    before = json.loads((DATA / f"{name}.json").read_text("utf-8")) if (DATA / f"{name}.json").exists() else []
+    new = [kept(result, commit) for folder in folders for result in load_results(folder, name)]
+    found = {json.dumps([run["configuration"], run["data"]["sha256"]], sort_keys=True): run for run in [*before, *new]}
     lines = ",\n".join(json.dumps(found[key], ensure_ascii=False) for key in sorted(found))
     (DATA / f"{name}.json").write_text(f"[\n{lines}\n]\n", "utf-8")
     print(f"{name}: {len(found)} results")

@@ -58,6 +58,16 @@ def test_data_are_collected_from_a_run(script, tmp_path, monkeypatch):
     assert kept["metrics"]["psnr"] == pytest.approx(script.read("audio")[0].metrics["psnr"])
     assert kept["commit"]
     assert "history" not in kept
+    np.save("other.npy", np.cos(np.arange(400) * 0.1).astype(np.float32))
+    words[2] = "other.npy"
+    for folder in ("s", "t"):
+        assert (
+            main([*words, "--workers", "1", "--device", "cpu", "--no-progress", "--no-figures", "--folder", folder])
+            == 0
+        )
+        script.collect("audio", [folder], "abc")
+        assert [run["data"]["name"] for run in json.loads((tmp_path / "audio.json").read_text())].count("wave") == 1
+        assert len(script.read("audio")) == 2, "another recording stands beside, the same one takes its place"
     text = "before\n<!-- table audio -->\nold\n<!-- end -->\nafter\n"
     again = script.with_tables(text, script.tables("audio"))
     assert "| siren | paper |" in again
