@@ -56,3 +56,9 @@ def test_chunks_are_those_of_one_pass():
     with torch.no_grad():
         torch.testing.assert_close(predictor(field, 7)(x), field(x), rtol=1e-5, atol=1e-5)
     assert in_chunks(lambda part: part, torch.zeros(0, 2), 3).shape == (0, 2)
+
+
+@pytest.mark.parametrize("chunk", [0, -3])
+def test_a_chunk_without_points_is_refused_by_name(chunk):
+    with pytest.raises(ValueError, match=f"chunk must be at least 1 point, got {chunk}"):
+        in_chunks(lambda part: part, torch.zeros(4, 2), chunk)

@@ -40,6 +40,8 @@ def in_chunks(function: Callable[[Tensor], Tensor], coordinates: Tensor, chunk: 
     >>> in_chunks(lambda x: 2 * x, torch.ones(5, 1), 2).flatten().tolist()
     [2.0, 2.0, 2.0, 2.0, 2.0]
     """
+    if chunk < 1:
+        raise ValueError(f"chunk must be at least 1 point, got {chunk}")
     if len(coordinates) <= chunk:
         return function(coordinates)
     return torch.cat([function(coordinates[i : i + chunk]) for i in range(0, len(coordinates), chunk)])
