@@ -146,3 +146,19 @@ def test_ctrl_c_says_how_many_are_done_and_how_to_go_on(small, tmp_path, monkeyp
     assert caught.value.signal_number == signal.SIGTERM
     with pytest.raises(Interrupted, match="out=FOLDER"):
         staf.fit_many(pictures(2), steps=2, progress=False)
+
+
+def test_progress_counts_networks_and_times_all_of_them(monkeypatch):
+    from staf.fitting import progress
+
+    seen = []
+    monkeypatch.setattr(
+        progress.Progress, "update", lambda self, *values: seen.append((self.title, self.counted, values))
+    )
+    pictures = [np.full((4, 4, 3), value, dtype=np.uint8) for value in (10, 100, 200)]
+    staf.fit_many(pictures, steps=2, at_once=1, progress=True)
+    assert {(title, counted) for title, counted, _ in seen} == {("networks", "finished")}
+    assert sorted({values[0] for _, _, values in seen}) == [0, 1, 2]
+    elapsed = [values[3] for _, _, values in seen]
+    assert elapsed == sorted(elapsed)
+    assert elapsed[-1] > elapsed[0], "the time of the networks before counts too"

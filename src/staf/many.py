@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal as signals
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -105,7 +106,8 @@ def fit_many(
     mode = choose_mode(progress)
     total = len(waiting)
     finished = 0
-    with Progress(total, None, mode, title="fit-many") as bar:
+    started = time.monotonic()
+    with Progress(total, None, mode, title="networks", counted="finished") as bar:
         for features in sorted(shapes):
             alike = [item for item in waiting if (item[1].in_features, item[1].out_features) == features]
             # Neighbours in size pad least.
@@ -117,7 +119,7 @@ def fit_many(
                 count = min(at_once or _capacity(alike, chosen), len(alike))
                 group = _same_size(alike[:count], chosen_recipe)
                 try:
-                    fits = _fit_group(group, use, chosen_recipe, seed, chosen, bar, finished, total)
+                    fits = _fit_group(group, use, chosen_recipe, seed, chosen, bar, finished, total, started)
                 except Interrupted as stop:
                     raise _interrupted(stop, finished, total, folder) from None
                 if fits is None:
@@ -146,12 +148,13 @@ def _fit_group(
     bar: Progress,
     finished: int,
     total: int,
+    started: float,
 ) -> list[Fit] | None:
     """The fits of one group, or None if memory ran out and a smaller group should be tried."""
 
     def on_step(step: int, steps: int, loss: float, seconds: float) -> None:
         fraction = (finished + len(group) * step / steps) / total
-        bar.update(finished, loss, -10 * torch.tensor(loss).log10().item(), seconds, fraction)
+        bar.update(finished, loss, -10 * torch.tensor(loss).log10().item(), time.monotonic() - started, fraction)
 
     try:
         tasks = [Reconstruction(signal, recipe.convention).to(device) for _, signal in group]

@@ -26,10 +26,12 @@ def duration(seconds: float) -> str:
 
 
 class Progress:
-    """Shows step, loss, dB and time left. `mode` is "bar", "lines" or "none"."""
+    """Shows step (or what else is `counted`), loss, dB and time left. `mode` is "bar", "lines" or "none"."""
 
-    def __init__(self, total: int | None, seconds: float | None, mode: str, title: str = "fit") -> None:
-        self.total, self.seconds, self.mode, self.title = total, seconds, mode, title
+    def __init__(
+        self, total: int | None, seconds: float | None, mode: str, title: str = "fit", counted: str = "step"
+    ) -> None:
+        self.total, self.seconds, self.mode, self.title, self.counted = total, seconds, mode, title, counted
         self._bar: Any = None
         self._next_line = 0.0
 
@@ -61,7 +63,7 @@ class Progress:
             return
         left = elapsed * (1 - fraction) / fraction if fraction > 0 else math.inf
         of = f"/{self.total}" if self.total else ""
-        text = f"step {step}{of}  loss {loss:.3g}  {psnr:.2f} dB  {duration(left)} left"
+        text = f"{self.counted} {step}{of}  loss {loss:.3g}  {psnr:.2f} dB  {duration(left)} left"
         if self._bar is not None:
             self._bar.update(self._task, completed=fraction, text=text)
         elif time.monotonic() >= self._next_line:
