@@ -99,11 +99,22 @@ def test_coordinates_are_exact_and_runs_repeat_bit_by_bit():
 
 
 @pytest.mark.gpu
-def test_the_global_flag_is_left_alone():
-    before = torch.backends.cuda.matmul.allow_tf32
-    with product_precision("tf32"):
-        linear(torch.rand(64, 64, device="cuda"), torch.rand(64, 64, device="cuda"))
-    assert torch.backends.cuda.matmul.allow_tf32 == before
+@pytest.mark.parametrize("users", ["none", "ieee", "tf32"])
+@pytest.mark.parametrize(("precision", "error"), [("fp32", 1e-5), ("tf32", 1e-1)])
+def test_products_by_the_library_have_their_precision_and_leave_the_users(users, precision, error):
+    library = torch.backends.cuda.matmul
+    x, weight = torch.randn(40_000, 64, device="cuda"), torch.randn(64, 64, device="cuda")
+    exact = x.double() @ weight.double().T
+    before = library.fp32_precision
+    try:
+        library.fp32_precision = users
+        with product_precision(precision):
+            off = (linear(x, weight) - exact).abs().max()
+        assert library.fp32_precision == users
+    finally:
+        library.fp32_precision = before
+    assert off < error
+    assert (off > 1e-3) == (precision == "tf32")
 
 
 @pytest.mark.gpu

@@ -5,16 +5,15 @@ Rates are of the fastest repeat: what disturbs a run makes it slower, never fast
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 
 from .. import ops
 from ..ops.linear import linear, product_precision
+from ..ops.linear.library import library_precision
 from .timing import seconds_of
 
 # What a shared CPU lets run undisturbed now and then: a few milliseconds.
@@ -41,7 +40,7 @@ def measure_rates(device: str, *, side: int | None = None, copied: int | None = 
     repeats = 10 if on_gpu else 20
     matmul = {"fp32": _matmul_rate(device, side, repeats, torch.float32)}
     if on_gpu:
-        with _tf32_allowed():
+        with library_precision("tf32"):
             matmul["tf32"] = _matmul_rate(device, side, repeats, torch.float32)
         # Three products of bfloat16 make one.
         matmul["bf16x3"] = _matmul_rate(device, side, repeats, torch.bfloat16) / 3
@@ -88,16 +87,6 @@ def _cpu_sine_rate(points: int = 2**18, terms: int = 50) -> float:
 
     run()
     return points * terms / seconds_of(run, "cpu", 20, pick=min)
-
-
-@contextlib.contextmanager
-def _tf32_allowed() -> Iterator[None]:
-    before = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = True
-    try:
-        yield
-    finally:
-        torch.backends.cuda.matmul.allow_tf32 = before
 
 
 def _sine_rate(device: str) -> float | None:

@@ -25,7 +25,7 @@ from staf.experiments.tables import Table, mean, number
 
 NAME = "recipe-ablation"
 DEFAULT = "default"
-GROUPS = ("start", "weights", "omega0", "terms", "rates", "optimiser", "schedule", "batch", "precision")
+GROUPS = ("start", "weights", "omega0", "terms", "size", "rates", "optimiser", "schedule", "batch", "precision")
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,11 @@ def changes(base: Any, field: Any, *, points: int, steps: int) -> dict[str, dict
             **{f"hidden omega0 {value:g}": network(hidden_omega0=value) for value in (20.0, 45.0)},
         },
         "terms": {f"{count} term{'s' if count > 1 else ''}": network(terms=count) for count in (1, 2, 3, 5, 8, 20)},
+        "size": {
+            **{f"width {width}": network(width=width) for width in (128, 192, 320, 384)},
+            "3 layers of 313": network(depth=3, width=313),
+            "6 layers of 198": network(depth=6, width=198),
+        },
         "rates": {
             "Adam's rate / 2": recipe(rate=rate / 2),
             "Adam's rate x 2": recipe(rate=rate * 2),
@@ -172,6 +177,7 @@ def table(results: Sequence[Result]) -> Table:
                 "" if group == DEFAULT else f"{mean(difference):+.2f}" if difference else "-",
                 number(min(difference, default=math.nan)) if group != DEFAULT else "",
                 number(mean([result.metrics["between"] for result in members if "between" in result.metrics]), 1),
+                f"{max(int(result.details['scalars']) for result in members):,}",
                 number(mean([float(result.details["step_ms"]) for result in members]), 2),
                 str(sum(bool(result.details["diverged"]) for result in members)),
                 str(len(members)),
@@ -187,6 +193,7 @@ def table(results: Sequence[Result]) -> Table:
         "against default",
         "worst case",
         "between",
+        "numbers",
         "ms a step",
         "diverged",
         "runs",

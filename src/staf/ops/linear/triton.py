@@ -6,9 +6,6 @@ order: the same bits in every run, no atomics. Nothing here waits for the device
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-
 import torch
 import triton
 from torch import Tensor
@@ -16,6 +13,7 @@ from torch.nn import functional
 
 from staf.ops import column_sums
 from staf.ops.linear.autograd import COORDINATES, FEW_POINTS
+from staf.ops.linear.library import library_precision
 from staf.ops.linear.triton_kernels import finish_kernel, product_kernel, sums_kernel
 from staf.ops.linear.triton_thin import (
     few_outputs_kernel,
@@ -93,7 +91,7 @@ def sums(g: Tensor, a: Tensor, precision: str) -> tuple[Tensor, Tensor]:
     few = rows * networks <= FEW_POINTS
     known = column_sums.found(g)
     if _by_library(precision, columns, few):
-        with _library_precision(precision):
+        with library_precision(precision):
             weight = torch.mm(g[0].T, a[0])[None] if networks == 1 else torch.bmm(g.mT, a)
         return weight, known if known is not None else _thin_sums(g, a[..., :0])[1]
     # Both matrices are transposed here, which tf32 cannot multiply fast; split ones are faster and closer.
@@ -191,18 +189,7 @@ def _by_library(precision: str, columns: int, few: bool) -> bool:
 
 
 def _library_product(a: Tensor, b: Tensor, bias: Tensor | None, precision: str) -> Tensor:
-    with _library_precision(precision):
+    with library_precision(precision):
         if len(a) == 1:
             return functional.linear(a[0], b[0], None if bias is None else bias[0])[None]
         return torch.bmm(a, b.mT) if bias is None else torch.baddbmm(bias[:, None], a, b.mT)
-
-
-@contextlib.contextmanager
-def _library_precision(precision: str) -> Iterator[None]:
-    """cuBLAS reads this flag when a product is launched; it is put back at once."""
-    before = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
-    try:
-        yield
-    finally:
-        torch.backends.cuda.matmul.allow_tf32 = before
