@@ -12,7 +12,7 @@ import staf
 from staf.fitting import plans
 from staf.fitting.optimiser import Optimiser
 from staf.fitting.plans import Budget, plan, points_of
-from staf.fitting.rates import RATES
+from staf.fitting.rates import RATES, SHORT_RATES, SOAP_RATES
 from staf.signals import Image
 from staf.tasks import Reconstruction
 
@@ -163,7 +163,10 @@ def test_a_network_of_ones_own_is_not_trained_by_constants_found_for_others():
         ((256, 256), Budget(steps=300), "cuda", "soap"),
         ((256, 256), Budget(target_db=60.0), "cuda", "soap"),
         ((256, 256), Budget(steps=299), "cuda", "muon"),
-        ((256, 256), Budget(seconds=10.0), "cuda", "muon"),
+        ((256, 256), Budget(seconds=10.0), "cuda", "soap"),
+        ((256, 256), Budget(seconds=6.0), "cuda", "muon"),
+        ((256, 256), Budget(seconds=600.0), "cpu", "muon"),
+        ((512, 512), Budget(seconds=10.0), "cuda", "muon"),
         ((128, 128), Budget(steps=1000), "cuda", "muon"),
         ((256, 256), Budget(steps=1000), "cpu", "muon"),
     ],
@@ -172,3 +175,13 @@ def test_soap_trains_large_pictures_that_every_step_sees(shape, budget, device, 
     chosen = plan(SimpleNamespace(in_features=2, out_features=3, shape=shape), budget, device=device)
     assert chosen.recipe.optimiser == optimiser
     assert (chosen.recipe.schedule.warm > 0) == (optimiser == "soap")
+
+
+@pytest.mark.parametrize("model", ["staf", "siren", "finer"])
+def test_few_steps_on_large_pictures_have_a_rate_of_their_own(model):
+    picture = SimpleNamespace(in_features=2, out_features=3, shape=(256, 256))
+    short, long = (plan(picture, Budget(steps=steps), device="cuda", model=model) for steps in (299, 300))
+    assert short.recipe.rate == short.recipe.matrix_rate == SHORT_RATES[model]
+    assert long.recipe.rate == SOAP_RATES[model]
+    assert any("for few steps" in reason for reason in short.reasons)
+    assert not any("for few steps" in reason for reason in long.reasons)

@@ -100,7 +100,7 @@ def test_coordinates_are_exact_and_runs_repeat_bit_by_bit():
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("users", ["none", "ieee", "tf32"])
-@pytest.mark.parametrize(("precision", "error"), [("fp32", 1e-5), ("tf32", 1e-1)])
+@pytest.mark.parametrize(("precision", "error"), [("fp32", 1e-4), ("tf32", 1e-1)])
 def test_products_by_the_library_have_their_precision_and_leave_the_users(users, precision, error):
     library = torch.backends.cuda.matmul
     x, weight = torch.randn(40_000, 64, device="cuda"), torch.randn(64, 64, device="cuda")

@@ -20,11 +20,13 @@ from .rates import (
     MINI_BATCH_FACTOR,
     OMEGA0_FACTORS,
     RATES,
+    SHORT_RATES,
     SMALL_POINTS,
     SMALL_RATES,
     SMALL_STEPS,
     SOAP_POINTS,
     SOAP_RATES,
+    SOAP_SECONDS,
     SOAP_STEPS,
 )
 from .recipe import Recipe
@@ -109,15 +111,24 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
     recipe = general_recipe(signal, budget, device=device, model=model)
     batch, steps, rate = recipe.batch, recipe.steps, recipe.rate
     full_batch_factor = AUDIO_FACTORS.get(model, 1.0) if recording is not None else 1.0
-    large_picture = signal.in_features == 2 and points >= SOAP_POINTS
-    if batch is None and (large_picture or recording is not None) and steps is not None and steps >= SOAP_STEPS:
+    whose = "this model's own"
+    large_picture = batch is None and signal.in_features == 2 and points >= SOAP_POINTS
+    whole = large_picture or (batch is None and recording is not None)
+    if steps is not None:
+        long = steps >= SOAP_STEPS
+    else:
+        long = device != "cpu" and budget.seconds is not None and budget.seconds >= SOAP_SECONDS * points
+    if whole and long:
         ours = recipes.full_batch()
         full_batch_factor = 1.0
         rate = (SOAP_RATES if recording is None else AUDIO_SOAP_RATES)[model]
         recipe = recipe.replace(optimiser=ours.optimiser, schedule=ours.schedule)
+    elif large_picture and model in SHORT_RATES:
+        rate, whose = SHORT_RATES[model], "for few steps"
     small = batch is None and signal.in_features == 2 and points <= SMALL_POINTS and model in SMALL_RATES
     if small:
         rate = SMALL_RATES[model][steps is not None and steps >= SMALL_STEPS]
+        whose = "small, so that few pixels do not become noise between them"
     recipe = recipe.replace(rate=rate, matrix_rate=rate)
     layers = "4 activated layers of 181 complex neurons" if model == "wire" else "4 activated layers of 256"
     inputs, outputs = count(signal.in_features, "coordinate"), count(signal.out_features, "value")
@@ -142,7 +153,6 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
         reasons.append("the activation starts at SIREN's sine, with four weaker terms spread evenly below omega0")
         reasons.append(f"C, Omega and Phi learn {recipe.frequency_rate:g} times faster than the other weights")
     reasons.append(optimiser_in_words(recipe, complex_weights=model == "wire"))
-    whose = "small, so that few pixels do not become noise between them" if small else "this model's own"
     reasons.append(f"learning rates of {rate:g}, {whose}" + why_other(batch is not None, full_batch_factor))
     reasons.append(batch_in_words(recipe, points))
     reasons += budget_in_words(budget, recipe)

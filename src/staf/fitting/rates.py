@@ -17,8 +17,14 @@ RATES = {
 # Pictures of at least this many pixels, seen whole, are trained by SOAP. Small ones have far fewer values than the
 # network has weights, and there Muon ends higher: 32x32 pixels, 150 steps, Muon 68 dB, SOAP 63 dB at the best of 7.
 SOAP_POINTS = 2**15
-# Fewer steps, or seconds that may hold few of them, leave SOAP no time to rise; that is not measured, so not used.
+# Fewer steps leave SOAP no time to rise: kodim03 and kodim13, STAF, 200 steps, SOAP at its best of three rates ends at
+# 49.0 and 41.7 dB, Muon at 49.8 and 44.6.
 SOAP_STEPS = 300
+# Seconds of training for each point that hold so many steps on a GPU ten times slower than an H200.
+SOAP_SECONDS = 1e-4
+# Muon on pictures of that size, for fewer steps. kodim03, STAF, at 7e-4, 1.5e-3, 3e-3: after 50 steps 29.3, 33.4, 33.3
+# dB, after 100 36.9, 41.8, 40.9, after 200 47.4, 49.8, 48.5; between the pixels 3e-3 is worst. SIREN, FINER alike.
+SHORT_RATES = {"staf": 1.5e-3, "siren": 1.5e-3, "finer": 1.5e-3}
 # FINER at 3e-3 falls on some pictures: kodim03, 300 steps, 37.8 dB; kodim06, 400 steps, 31.9 dB, where 200 of Muon have
 # 45.9 dB.
 SOAP_RATES = {
