@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import re
@@ -158,7 +159,8 @@ def _fit_group(
 
     try:
         tasks = [Reconstruction(signal, recipe.convention).to(device) for _, signal in group]
-        fields = [plan.field(seed).to(device) for _ in group]
+        first = plan.field(seed)
+        fields = [first, *(copy.deepcopy(first) for _ in group[1:])]
         results = run_many(tasks, fields, recipe, seed=seed, on_step=on_step)
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error) or len(group) == 1:
@@ -166,9 +168,7 @@ def _fit_group(
         if device.type == "cuda":
             torch.cuda.empty_cache()
         return None
-    return [
-        Fit(result, task.to("cpu"), plan, str(device)).to("cpu") for result, task in zip(results, tasks, strict=True)
-    ]
+    return [Fit(result, task.to("cpu"), plan, str(device)) for result, task in zip(results, tasks, strict=True)]
 
 
 def _interrupted(stop: Interrupted, finished: int, total: int, folder: Path | None) -> Interrupted:

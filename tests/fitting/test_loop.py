@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import os
 import signal
+import time
 
 import pytest
 import torch
@@ -11,7 +12,8 @@ import staf
 from staf.fitting import Checkpoint, Interrupted, recipes
 from staf.fitting.loop import predictor, run
 from staf.fitting.recipe import Recipe
-from staf.fitting.schedules import Constant
+from staf.fitting.schedules import Constant, Cosine
+from staf.fitting.stepper import Stepper
 
 from .problem import small_siren, small_staf, task
 
@@ -78,6 +80,22 @@ def test_stops_when_the_time_is_up():
     result = fit(Recipe(seconds=0.5))
     assert result.stopped == "the time is up"
     assert 0.4 < result.seconds < 5
+
+
+def test_a_slow_start_does_not_skip_the_rise_of_a_schedule_over_seconds(monkeypatch):
+    advance = Stepper.advance
+
+    def slow_at_first(self, rates):
+        if not hasattr(self, "started"):
+            self.started = True
+            time.sleep(0.6)
+        return advance(self, rates)
+
+    monkeypatch.setattr(Stepper, "advance", slow_at_first)
+    result = fit(Recipe(seconds=1.2, schedule=Cosine(0.01, warm=0.5)))
+    assert result.history.multiplier[1] < 0.25
+    assert max(result.history.multiplier) > 0.4
+    assert result.history.multiplier[-1] < 0.2
     assert result.history.multiplier[-1] < 0.2
 
 

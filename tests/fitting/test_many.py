@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from staf.fitting import Recipe, run
-from staf.fitting.many import StackedField, StackedTask, _Keeper, run_many
+from staf.fitting.many import StackedField, StackedTask, _Keeper, _predictors, run_many
 from staf.nn import MODELS, incode, siren, staf
 from staf.signals import Image
 from staf.tasks import Reconstruction
@@ -74,6 +74,16 @@ def test_divergence_keeps_the_best_weights():
     results = run_many([task(picture(0))], [field(siren)], Recipe(steps=100, rate=30.0))
     assert results[0].stopped.startswith("diverged")
     assert results[0].metrics["psnr"] > 3
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_each_network_is_measured_by_its_own_values_at_the_points_asked_for(together):
+    fields = [field(omega0=omega0) for omega0 in (5.0, 20.0, 60.0)]
+    problem = StackedTask([task(picture(i, *size)) for i, size in enumerate([(12, 10), (7, 9), (3, 4)])])
+    predicts = _predictors(StackedField(fields), problem, together=together)
+    for single, alone, predict in zip(problem.tasks, fields, predicts, strict=True):
+        for points in (single.coordinates, single.coordinates.flip(0), torch.zeros(5, 2, dtype=torch.float64)):
+            torch.testing.assert_close(predict(points), alone(points))
 
 
 def test_frozen_parts_stay_and_are_copied_back():

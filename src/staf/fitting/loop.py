@@ -124,6 +124,9 @@ def run(
     last_saved = started
     confirm_after = 0.0
     step_seconds = GROUP_SECONDS / 2
+    # Seconds until the first steps were done. Compiling and recording are no part of a schedule over seconds: a slow
+    # start would skip the rise of its rates.
+    waited: float | None = None
     stopped: str | None = None
 
     def elapsed() -> float:
@@ -131,7 +134,10 @@ def run(
 
     def fraction(at: int) -> float:
         by_steps = at / total if total else 0.0
-        return min(1.0, max(by_steps, elapsed() / recipe.seconds if recipe.seconds else 0.0))
+        by_time = 0.0
+        if recipe.seconds is not None and recipe.seconds > (waited or 0.0):
+            by_time = (elapsed() - (waited or 0.0)) / (recipe.seconds - (waited or 0.0))
+        return min(1.0, max(by_steps, by_time))
 
     def save(path: Path) -> None:
         generator, position = batches.state()
@@ -185,6 +191,8 @@ def run(
             with product_precision(at_step(recipe.precision, fraction(step))):
                 losses = stepper.advance(rates)[:, 0].tolist()
             step_seconds = max((time.monotonic() - began) / count, 1e-6)
+            if waited is None:
+                waited = elapsed() - elapsed_before
             for sentence in stepper.notes[said:]:
                 bar.say(sentence)
             now = elapsed()

@@ -11,17 +11,21 @@ import torch
 from torch import Tensor, nn
 
 from ..nn import parameter_roles
-from ..ops.linear import product_precision
+from ..ops.linear import current_precision, product_precision
 from . import interrupt
 from .batches import Batches
 from .capture import CapturedStepper
 from .history import History
-from .loop import CHUNK, GROUP_SECONDS, Result, predictor
+from .loop import CHUNK, Result
 from .optimiser import Optimiser
 from .precision import at_step
+from .prediction import in_chunks
 from .recipe import Recipe
 from .stepper import Stepper
-from .task import Batch, Task
+from .task import Batch, Predict, Task
+
+# A group of captured steps is about this long; the GPU waits between groups while the losses are looked at.
+GROUP_SECONDS = 1.0
 
 
 class StackedField(nn.Module):
@@ -66,10 +70,12 @@ class StackedField(nn.Module):
     def forward(self, coordinates: Tensor) -> Tensor:
         return torch.vmap(self.call_one)(self.tensors(), coordinates)
 
-    def unstack(self, index: int, into: nn.Module) -> nn.Module:
-        """Copy one network's tensors into a field of the same architecture."""
-        into.load_state_dict({name: tensor[index].detach() for name, tensor in self.tensors().items()})
-        return into
+    def unstack(self, fields: Sequence[nn.Module]) -> None:
+        """Copy each network's tensors into its field, wherever that is."""
+        home = next(fields[0].parameters()).device
+        tensors = {name: tensor.detach().to(home) for name, tensor in self.tensors().items()}
+        for index, field in enumerate(fields):
+            field.load_state_dict({name: tensor[index] for name, tensor in tensors.items()})
 
 
 class StackedTask:
@@ -124,9 +130,9 @@ def run_many(
 ) -> list[Result]:
     """Train field i on task i, all at once; each as `run` would train it alone.
 
-    Fields are changed in place. A network that diverges keeps the weights of its best loss and says so in its result;
-    the others do not notice, because no number passes between networks. `on_step(step, total, mean_loss, seconds)` is
-    called after each group of steps.
+    Training runs where the tasks are; fields are changed in place, wherever they are. A network that diverges keeps the
+    weights of its best loss and says so in its result; the others do not notice, because no number passes between
+    networks. `on_step(step, total, mean_loss, seconds)` is called after each group of steps.
     """
     if recipe.steps is None and recipe.epochs is None:
         raise ValueError("many fits at once need a recipe with steps or epochs, not seconds alone")
@@ -135,8 +141,8 @@ def run_many(
     task = StackedTask(tasks)
     if recipe.batch is not None and len({t.points for t in tasks}) > 1:
         raise ValueError("mini-batches of many signals need signals of one size; use the full batch for mixed sizes")
-    stack = StackedField(fields)
-    device = next(stack.parameters()).device
+    device = task.batch(None).target.device
+    stack = StackedField(fields).to(device)
     optimiser = Optimiser(stack, recipe, roles=stack.roles, stacked=True)
     batches = Batches(task.points, recipe.batch_size(task.points), torch.Generator(device).manual_seed(seed))
     total = recipe.total_steps(task.points)
@@ -168,16 +174,54 @@ def run_many(
             if interruption.signal_number is not None:
                 raise interrupt.Interrupted("stopped", None, interruption.signal_number, step)
     seconds = time.monotonic() - started
-    results = []
-    for network, (single, field) in enumerate(zip(tasks, fields, strict=True)):
-        trouble = keeper.finish(network)
-        stack.unstack(network, field)
-        metrics = single.evaluate(predictor(field, CHUNK.get(device.type, CHUNK["cuda"])))
-        notes = [*stepper.notes, *([trouble] if trouble else [])]
-        results.append(
-            Result(field, metrics, histories[network], recipe, seed, seconds, step, trouble or "finished", notes)
+    troubles = [keeper.finish(network) for network in range(task.networks)]
+    stack.unstack(fields)
+    stack.template.eval()
+    predicts = _predictors(stack, task, together=recipe.batch is None)
+    return [
+        Result(
+            field,
+            single.evaluate(predict),
+            history,
+            recipe,
+            seed,
+            seconds,
+            step,
+            trouble or "finished",
+            [*stepper.notes, *([trouble] if trouble else [])],
         )
-    return results
+        for single, field, history, trouble, predict in zip(tasks, fields, histories, troubles, predicts, strict=True)
+    ]
+
+
+def _predictors(stack: StackedField, task: StackedTask, *, together: bool) -> list[Predict]:
+    """Each network's values, as `prediction.predictor` has them.
+
+    `together`, one pass of all networks over all points answers for the points that were fitted: a pass over few points
+    takes the host longer than the GPU.
+    """
+    tensors = stack.tensors()
+    precision = current_precision() or "bf16x3"
+    values: Tensor | None = None
+    if together:
+        with torch.no_grad(), product_precision(precision):
+            values = stack(task.batch(None).coordinates)
+
+    def of(network: int) -> Predict:
+        own = {name: tensor[network] for name, tensor in tensors.items()}
+        count = task.tasks[network].points
+        known = task.batch(None).coordinates[network, :count]
+
+        def predict(coordinates: Tensor) -> Tensor:
+            if values is not None and torch.equal(coordinates, known):
+                return values[network, :count]
+            chunk = CHUNK.get(coordinates.device.type, CHUNK["cuda"])
+            with torch.no_grad(), product_precision(precision):
+                return in_chunks(lambda part: stack.call_one(own, part), coordinates, chunk)
+
+        return predict
+
+    return [of(network) for network in range(task.networks)]
 
 
 class _Keeper:
