@@ -13,13 +13,7 @@ from typing import Any
 from staf.experiments import Result, load_results
 
 HERE = Path(__file__).parent
-AUDIO = [
-    ("staf", "ours"),
-    ("ffn", "ours"),
-    ("finer", "ours"),
-    ("siren", "ours"),
-    ("staf", "released"),
-]
+AUDIO = [("siren", "ours"), ("ffn", "ours"), ("staf", "ours"), ("finer", "paper"), ("staf", "released")]
 SHAPES = [("finer", "ours"), ("staf", "ours"), ("siren", "ours"), ("finer", "paper")]
 RESTORED = {
     "super-resolution": [("staf", "ours"), ("siren", "ours"), ("Lanczos", "ours"), ("pemlp", "paper"),

@@ -24,6 +24,8 @@ from staf.experiments.tables import Table
 HERE = Path(__file__).parent
 DATA = HERE / "data"
 NAMES = ("audio", "shapes", "super-resolution", "denoising")
+# Images of different sets have a table each, by how their names begin: Kodak at 256x256, crops of DIV2K at 512x512.
+IMAGES = {"": "kodim", "-512": "test_"}
 KEPT = ("experiment", "label", "protocol", "configuration", "data", "metrics", "device", "versions", "commit", "date")
 DETAILS = ("steps", "seconds", "parameters", "stopped", "kept_step", "oracle_step", "final_psnr", "grid")
 
@@ -40,9 +42,10 @@ def tables(name: str) -> dict[str, Table]:
     if name == "shapes":
         return module.shape_tables(results)
     if name == "audio":
-        recordings = [part for part in ("audio-whole", name) if (DATA / f"{part}.json").exists()]
-        return {part: module.table(read(part)) for part in recordings}
-    return {name: image_table(module.table([]).title, results, module.PUBLISHED)}
+        return {name: module.table(results)}
+    sets = {part: [r for r in results if r.data_name.startswith(images)] for part, images in IMAGES.items()}
+    title = module.table([]).title
+    return {name + part: image_table(title, runs, module.PUBLISHED) for part, runs in sets.items() if runs}
 
 
 def with_tables(text: str, found: Mapping[str, Table]) -> str:
