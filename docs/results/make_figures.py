@@ -1,6 +1,6 @@
 """The figures of these pages from the result folders of a run: `python docs/results/make_figures.py RESULTS MESHES`.
 
-RESULTS holds the folders audio, shapes, super-resolution and denoising; MESHES has armadillo.ply and lucy.ply.
+RESULTS holds the folders audio, shapes, super-resolution and denoising; MESHES has armadillo.ply, bunny.ply and lucy.ply.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from staf.experiments import Result, load_results
 
 HERE = Path(__file__).parent
 AUDIO = [("siren", "ours"), ("ffn", "ours"), ("staf", "ours"), ("finer", "paper"), ("staf", "released")]
-SHAPES = [("finer", "ours"), ("staf", "ours"), ("siren", "ours"), ("finer", "paper")]
+SHAPES = [("finer", "ours"), ("incode", "ours"), ("staf", "ours"), ("siren", "ours"), ("finer", "paper")]
 RESTORED = {
     "super-resolution": [("staf", "ours"), ("siren", "ours"), ("Lanczos", "ours"), ("pemlp", "paper"),
                          ("staf", "released")],
@@ -67,7 +67,8 @@ def main() -> None:
     from staf.figures import View, shape_comparison
 
     results = load_results(arguments.results / "shapes", "shapes")
-    for name, view in {"armadillo": View(azimuth=160), "lucy": View(azimuth=0, up="z")}.items():
+    views = {"armadillo": View(azimuth=160), "bunny": View(azimuth=0), "lucy": View(azimuth=0, up="z")}
+    for name, view in views.items():
         shape = open_shape(str(arguments.meshes / f"{name}.ply"), 256)
         columns = {}
         for run in chosen(results, SHAPES, shape=name):
