@@ -1,6 +1,7 @@
 """The figures of these pages from the result folders of a run: `python docs/results/make_figures.py RESULTS MESHES`.
 
-RESULTS holds the folders audio, shapes, super-resolution and denoising; MESHES has armadillo.ply, bunny.ply and lucy.ply.
+RESULTS holds the folders audio, shapes, super-resolution and denoising; MESHES has armadillo.ply, bunny.ply and
+lucy.ply.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ HERE = Path(__file__).parent
 AUDIO = [("siren", "ours"), ("ffn", "ours"), ("staf", "ours"), ("finer", "paper"), ("staf", "released")]
 SHAPES = [("finer", "ours"), ("incode", "ours"), ("staf", "ours"), ("siren", "ours"), ("finer", "paper")]
 RESTORED = {
-    "super-resolution": [("staf", "ours"), ("siren", "ours"), ("Lanczos", "ours"), ("pemlp", "paper"),
-                         ("staf", "released")],
-    "denoising": [("staf", "ours"), ("pemlp", "ours"), ("total variation", "ours"), ("pemlp", "paper"),
+    "super-resolution": [("staf", "ours"), ("incode", "ours"), ("Lanczos", "ours"), ("siren", "ours"),
+                         ("pemlp", "paper"), ("staf", "released")],
+    "denoising": [("staf", "ours"), ("pemlp", "ours"), ("total variation", "ours"), ("incode", "paper"),
                   ("staf", "released"), ("staf", "paper")],
 }  # fmt: skip
 PICTURE = "kodim23"

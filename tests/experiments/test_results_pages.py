@@ -75,6 +75,21 @@ def test_data_are_collected_from_a_run(script, tmp_path, monkeypatch):
     assert "old" not in again
 
 
+def test_images_of_different_sets_have_tables_of_their_own(script, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(script, "DATA", tmp_path)
+    for name, size in (("kodim01", 16), ("kodim02", 16), ("test_00", 32)):
+        np.save(f"{name}.npy", np.random.default_rng(size).random((size, size, 3), dtype=np.float32))
+    words = ["super-resolution", "--images", "kodim01.npy", "kodim02.npy", "test_00.npy", "--models"]
+    assert main([*words, "--workers", "1", "--device", "cpu", "--no-progress", "--no-figures", "--folder", "r"]) == 0
+    script.collect("super-resolution", ["r"], "abc")
+    small, large = script.tables("super-resolution").values()
+    assert list(script.tables("super-resolution")) == ["super-resolution", "super-resolution-512"]
+    assert small.columns[2:5] == ["kodim01", "kodim02", "mean"]
+    assert large.columns[2:4] == ["test_00", "mean"]
+    assert "-" not in [row[-5] for table in (small, large) for row in table.rows], "no image of the other set is missed"
+
+
 def test_pictures_are_small_and_named():
     for picture in (RESULTS / "img").iterdir():
         assert picture.stat().st_size < 300_000
