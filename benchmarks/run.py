@@ -27,6 +27,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="the JSON file; its table goes beside it as .md")
     parser.add_argument("--device", default=None, help="cpu, cuda or cuda:N; by default what the suite is for")
     parser.add_argument("--only", default="*", help="a pattern of case labels, such as 'train staf*'")
+    parser.add_argument(
+        "--versions", nargs="+", default=["*"], help="patterns of versions, such as released 'staf tf32'"
+    )
     parser.add_argument("--threads", type=int, default=None, help="CPU threads; torch's own number by default")
     parser.add_argument("--seconds", type=float, default=0.6, help="time for the repeats of one timing")
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
@@ -53,6 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
             say=lambda line: print(line, file=sys.stderr, flush=True),
             keep=keep,
             compiled=not options.no_compile,
+            versions=options.versions,
         )
     except GateError as error:
         print(error, file=sys.stderr)

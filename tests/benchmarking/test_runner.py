@@ -123,6 +123,7 @@ def test_compiled_versions_can_be_left_out(monkeypatch):
     monkeypatch.setattr(measurement, "build", lambda *a: Program(lambda: None))
     case = tiny(versions=(RELEASED, COMPILED, OURS))
     assert [r["version"] for r in run([case], compiled=False)["records"]] == ["released", "staf fp32"]
+    assert [r["version"] for r in run([case], versions=["staf*"])["records"]] == ["staf fp32"]
     assert len(run([case])["records"]) == 3
 
 

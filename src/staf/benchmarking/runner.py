@@ -33,10 +33,12 @@ def run_suite(
     keep: Callable[[Document], None] = lambda document: None,
     cases: Sequence[Case] | None = None,
     compiled: bool = True,
+    versions: Sequence[str] = ("*",),
 ) -> Document:
     """Run a suite on a device.
 
-    `seed` draws the gate's inputs. `only` is a pattern of case labels; `compiled=False` leaves torch.compile out.
+    `seed` draws the gate's inputs. `only` is a pattern of case labels and `versions` are patterns of versions' names;
+    `compiled=False` leaves torch.compile out.
     `say` gets a line per timing and `keep` the document after each case, so that an interrupted run leaves what it has
     done. Raises `GateError` before anything is timed if an operation is wrong.
     """
@@ -63,8 +65,12 @@ def run_suite(
     }
     document["versions"]["triton"] = _triton_version()
     for case in chosen:
-        versions = [version for version in case.versions if compiled or not version.compiled]
-        document["records"] += run_case(case, versions, device, rates, effort, say)
+        wanted = [
+            version
+            for version in case.versions
+            if (compiled or not version.compiled) and any(fnmatch.fnmatch(version.name, one) for one in versions)
+        ]
+        document["records"] += run_case(case, wanted, device, rates, effort, say)
         keep(document)
     document["complete"] = True
     keep(document)

@@ -13,7 +13,7 @@ from ..nn import models
 from ..nn._arguments import did_you_mean
 from . import recipes
 from .budget import Budget
-from .plan_words import batch_in_words, budget_in_words, count, optimiser_in_words, why_other
+from .plan_words import activations_in_words, batch_in_words, budget_in_words, count, optimiser_in_words, why_other
 from .rates import (
     AUDIO_FACTORS,
     AUDIO_SOAP_RATES,
@@ -24,6 +24,7 @@ from .rates import (
     SMALL_POINTS,
     SMALL_RATES,
     SMALL_STEPS,
+    SOAP_EXTRA_AMPLITUDE,
     SOAP_POINTS,
     SOAP_RATES,
     SOAP_SECONDS,
@@ -112,6 +113,7 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
     batch, steps, rate = recipe.batch, recipe.steps, recipe.rate
     full_batch_factor = AUDIO_FACTORS.get(model, 1.0) if recording is not None else 1.0
     whose = "this model's own"
+    arguments: dict[str, float] = {}
     large_picture = batch is None and signal.in_features == 2 and points >= SOAP_POINTS
     whole = large_picture or (batch is None and recording is not None)
     if steps is not None:
@@ -122,7 +124,15 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
         ours = recipes.full_batch()
         full_batch_factor = 1.0
         rate = (SOAP_RATES if recording is None else AUDIO_SOAP_RATES)[model]
-        recipe = recipe.replace(optimiser=ours.optimiser, schedule=ours.schedule)
+        recipe = recipe.replace(
+            optimiser=ours.optimiser,
+            schedule=ours.schedule,
+            amplitude_rate=ours.amplitude_rate,
+            frequency_rate=ours.frequency_rate,
+            phase_rate=ours.phase_rate,
+        )
+        if model == "staf":
+            arguments["extra_amplitude"] = SOAP_EXTRA_AMPLITUDE
     elif large_picture and model in SHORT_RATES:
         rate, whose = SHORT_RATES[model], "for few steps"
     small = batch is None and signal.in_features == 2 and points <= SMALL_POINTS and model in SMALL_RATES
@@ -134,7 +144,6 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
     inputs, outputs = count(signal.in_features, "coordinate"), count(signal.out_features, "value")
     reasons = [f"model {model}: {inputs} to {outputs}, {layers}"]
 
-    arguments: dict[str, float] = {}
     found = image_omega0(signal) if model in OMEGA0_FACTORS else None
     if found is not None:
         omega0, why = round(found[0] * OMEGA0_FACTORS[model], 1), found[1]
@@ -151,7 +160,7 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
         reasons.append(audio_reason(recording, model, hertz, why))
     if model == "staf":
         reasons.append("the activation starts at SIREN's sine, with four weaker terms spread evenly below omega0")
-        reasons.append(f"C, Omega and Phi learn {recipe.frequency_rate:g} times faster than the other weights")
+        reasons.append(activations_in_words(recipe))
     reasons.append(optimiser_in_words(recipe, complex_weights=model == "wire"))
     reasons.append(f"learning rates of {rate:g}, {whose}" + why_other(batch is not None, full_batch_factor))
     reasons.append(batch_in_words(recipe, points))
@@ -163,7 +172,7 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
         if recording is not None:
             from .audio_plans import audio_field
 
-            return audio_field(model, recording, generator, hertz=hertz)
+            return audio_field(model, recording, generator, hertz=hertz, **arguments)
         return models.MODELS[model](signal.in_features, signal.out_features, generator=generator, **arguments)
 
     return Plan(factory, recipe, reasons)

@@ -25,6 +25,9 @@ SOAP_SECONDS = 1e-4
 # Muon on pictures of that size, for fewer steps. kodim03, STAF, at 7e-4, 1.5e-3, 3e-3: after 50 steps 29.3, 33.4, 33.3
 # dB, after 100 36.9, 41.8, 40.9, after 200 47.4, 49.8, 48.5; between the pixels 3e-3 is worst. SIREN, FINER alike.
 SHORT_RATES = {"staf": 1.5e-3, "siren": 1.5e-3, "finer": 1.5e-3}
+# STAF's activations with SOAP: how fast C, Omega and Phi learn, and how strong its extra terms start.
+SOAP_ACTIVATIONS = (3.0, 3.0, 3.0)
+SOAP_EXTRA_AMPLITUDE = 0.1
 # FINER at 3e-3 falls on some pictures: kodim03, 300 steps, 37.8 dB; kodim06, 400 steps, 31.9 dB, where 200 of Muon have
 # 45.9 dB.
 SOAP_RATES = {

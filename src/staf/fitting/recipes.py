@@ -5,6 +5,7 @@ The paper's networks go with these in `plans`. Each function returns a `Recipe`;
 
 from __future__ import annotations
 
+from .rates import SOAP_ACTIVATIONS
 from .recipe import Recipe
 from .schedules import Cosine, Exponential
 
@@ -40,7 +41,13 @@ def full_batch(*, steps: int = 1000) -> Recipe:
     >>> full_batch(steps=200).optimiser
     'soap'
     """
-    return default(steps=steps).replace(optimiser="soap", schedule=Cosine(0.01, warm=0.1))
+    return default(steps=steps).replace(
+        optimiser="soap",
+        schedule=Cosine(0.01, warm=0.1),
+        amplitude_rate=SOAP_ACTIVATIONS[0],
+        frequency_rate=SOAP_ACTIVATIONS[1],
+        phase_rate=SOAP_ACTIVATIONS[2],
+    )
 
 
 def paper_image(*, epochs: int = 501, batch: int = 4096) -> Recipe:
