@@ -30,7 +30,7 @@ def test_a_gpu_sees_every_point_and_a_cpu_mini_batches():
 def test_the_default_is_the_measured_recipe():
     recipe = plan(PHOTO, device="cuda").recipe
     assert (recipe.steps, recipe.optimiser, recipe.rate, recipe.matrix_rate) == (1000, "soap", 3e-3, 3e-3)
-    assert (recipe.amplitude_rate, recipe.frequency_rate, recipe.phase_rate) == (3.0, 3.0, 3.0)
+    assert (recipe.amplitude_rate, recipe.frequency_rate, recipe.phase_rate) == (0.1, 3.0, 0.1)
     field = plan(PHOTO).field(seed=0)
     first = field.activations[0]
     omega0 = field.architecture["arguments"]["omega0"]

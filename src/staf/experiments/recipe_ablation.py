@@ -72,7 +72,6 @@ def changes(base: Any, field: Any, *, points: int, steps: int) -> dict[str, dict
     """Group -> what is changed, in words -> the choice, around the recipe and the field of the default plan."""
     arguments = field.architecture["arguments"]
     omega0, matrix, rate = arguments["omega0"], base.matrix_rate, base.rate
-    activation = base.amplitude_rate
     warm = getattr(base.schedule, "warm", 0.0)
 
     def network(**changed: Any) -> Choice:
@@ -80,9 +79,6 @@ def changes(base: Any, field: Any, *, points: int, steps: int) -> dict[str, dict
 
     def recipe(**changed: Any) -> Choice:
         return Choice("staf", recipe=changed)
-
-    def activations(factor: float) -> Choice:
-        return recipe(amplitude_rate=factor, frequency_rate=factor, phase_rate=factor)
 
     part = max(1, points // 8)
     found = {
@@ -115,9 +111,16 @@ def changes(base: Any, field: Any, *, points: int, steps: int) -> dict[str, dict
             "matrix rate / 2": recipe(matrix_rate=matrix / 2),
             "matrix rate x 2": recipe(matrix_rate=matrix * 2),
             "both rates x 1.6": recipe(rate=rate * 1.6, matrix_rate=matrix * 1.6),
-            "activations / 10": activations(activation / 10),
-            "activations / 3": activations(activation / 3),
-            "activations x 2": activations(activation * 2),
+            **{
+                f"C, Omega and Phi at {factor:g}x": recipe(
+                    amplitude_rate=factor, frequency_rate=factor, phase_rate=factor
+                )
+                for factor in (0.1, 1.0, 3.0)
+            },
+            "C at 3x": recipe(amplitude_rate=3.0),
+            "Phi at 3x": recipe(phase_rate=3.0),
+            "Omega at 0.3x": recipe(frequency_rate=0.3),
+            "Omega at 10x": recipe(frequency_rate=10.0),
         },
         "optimiser": {f"optimiser {name}": recipe(optimiser=name) for name in known_optimisers()},
         "schedule": {

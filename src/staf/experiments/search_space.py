@@ -33,7 +33,7 @@ CONSTANTS: dict[str, dict[str, float]] = {
 }
 CONSTANT_FACTOR = (0.5, 4.0)
 # STAF's own beside omega0.
-ACTIVATION_RATE = (1.0, 10.0)
+ACTIVATION_RATE = (0.03, 3.0)
 EXTRA_AMPLITUDE = (0.03, 0.3)
 TERMS = (3, 5, 8)
 SHARED = ("rate", "matrix", "optimiser", "scale")
@@ -92,7 +92,7 @@ def trials(
         arguments: dict[str, Any] = {}
         if model == "staf":
             factor = _round(_log(at["activation"], ACTIVATION_RATE))
-            recipe |= {f"{part}_rate": factor for part in ("amplitude", "frequency", "phase")}
+            recipe |= {f"{part}_rate": factor for part in ("amplitude", "phase")}
         if constants:
             for (name, published), axis in zip(CONSTANTS[model].items(), ("scale", "second"), strict=False):
                 arguments[name] = _scaled(name, published, _log(at[axis], CONSTANT_FACTOR))

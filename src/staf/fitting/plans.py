@@ -24,7 +24,6 @@ from .rates import (
     SMALL_POINTS,
     SMALL_RATES,
     SMALL_STEPS,
-    SOAP_EXTRA_AMPLITUDE,
     SOAP_POINTS,
     SOAP_RATES,
     SOAP_SECONDS,
@@ -113,7 +112,6 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
     batch, steps, rate = recipe.batch, recipe.steps, recipe.rate
     full_batch_factor = AUDIO_FACTORS.get(model, 1.0) if recording is not None else 1.0
     whose = "this model's own"
-    arguments: dict[str, float] = {}
     large_picture = batch is None and signal.in_features == 2 and points >= SOAP_POINTS
     whole = large_picture or (batch is None and recording is not None)
     if steps is not None:
@@ -131,8 +129,6 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
             frequency_rate=ours.frequency_rate,
             phase_rate=ours.phase_rate,
         )
-        if model == "staf":
-            arguments["extra_amplitude"] = SOAP_EXTRA_AMPLITUDE
     elif large_picture and model in SHORT_RATES:
         rate, whose = SHORT_RATES[model], "for few steps"
     small = batch is None and signal.in_features == 2 and points <= SMALL_POINTS and model in SMALL_RATES
@@ -144,6 +140,7 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
     inputs, outputs = count(signal.in_features, "coordinate"), count(signal.out_features, "value")
     reasons = [f"model {model}: {inputs} to {outputs}, {layers}"]
 
+    arguments: dict[str, float] = {}
     found = image_omega0(signal) if model in OMEGA0_FACTORS else None
     if found is not None:
         omega0, why = round(found[0] * OMEGA0_FACTORS[model], 1), found[1]
@@ -172,7 +169,7 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
         if recording is not None:
             from .audio_plans import audio_field
 
-            return audio_field(model, recording, generator, hertz=hertz, **arguments)
+            return audio_field(model, recording, generator, hertz=hertz)
         return models.MODELS[model](signal.in_features, signal.out_features, generator=generator, **arguments)
 
     return Plan(factory, recipe, reasons)
