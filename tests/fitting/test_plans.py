@@ -12,7 +12,7 @@ import staf
 from staf.fitting import plans
 from staf.fitting.optimiser import Optimiser
 from staf.fitting.plans import Budget, plan, points_of
-from staf.fitting.rates import RATES, SHORT_RATES, SOAP_RATES
+from staf.fitting.rates import RATES, SHORT_RATES, SOAP_RATES, WIRE
 from staf.signals import Image
 from staf.tasks import Reconstruction
 
@@ -185,3 +185,20 @@ def test_few_steps_on_large_pictures_have_a_rate_of_their_own(model):
     assert long.recipe.rate == SOAP_RATES[model]
     assert any("for few steps" in reason for reason in short.reasons)
     assert not any("for few steps" in reason for reason in long.reasons)
+
+
+def test_wires_constants_keep_its_values_bounded_and_it_learns_by_its_plan():
+    rng = np.random.default_rng(0)
+    picture = staf.Image(np.kron(rng.integers(0, 256, (6, 6, 3)), np.ones((4, 4, 1))).astype(np.uint8))
+    chosen = plan(picture, Budget(steps=60), model="wire")
+    constants = chosen.field(0).architecture["arguments"]
+    assert constants["omega0"] <= constants["sigma0"]
+    assert any(reason.startswith("omega0 and sigma0 15") for reason in chosen.reasons)
+    own, published = (
+        staf.fit(picture, field, chosen.recipe, seed=0, progress=False).metrics["psnr"]
+        for field in (
+            staf.wire(2, 3, width=64, generator=torch.Generator().manual_seed(0), **WIRE),
+            staf.wire(2, 3, width=64, generator=torch.Generator().manual_seed(0)),
+        )
+    )
+    assert own > published + 5

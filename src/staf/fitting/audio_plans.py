@@ -13,7 +13,7 @@ from ..nn.encodings import nyquist_bands
 from . import recipes
 from .plan_words import batch_in_words, optimiser_in_words
 from .plans import Plan
-from .rates import AUDIO_SOAP_RATES, SOAP_STEPS
+from .rates import AUDIO_SOAP_RATES, SOAP_STEPS, WIRE
 from .spectrum import WIDTH, first_hertz
 
 # Weights for each sample that a window's network gets: the paper's 198,000 for 308,207.
@@ -38,7 +38,9 @@ def audio_field(
     """
     if hertz is None:
         hertz, _ = first_hertz(signal, signal.seconds, width=arguments.get("width", WIDTH))
-    if model == "incode":
+    if model == "wire":
+        arguments = {**WIRE, **arguments}
+    elif model == "incode":
         arguments = {"harmoniser": "audio", "sample_rate": signal.rate, **arguments}
     elif model == "pemlp":
         arguments = {"bands": nyquist_bands(signal.samples), **arguments}

@@ -9,6 +9,7 @@ from torch import nn
 
 from ..nn import models
 from ..nn.encodings import nyquist_bands
+from .rates import WIRE
 
 # The paper's constant for shapes. The armadillo at 96 voxels, width 64, 300 steps of 8,192: omega0 15 gives a Chamfer
 # distance of 9.3e-5, 30 gives 6.9e-5, 60 gives 7.3e-5.
@@ -40,6 +41,8 @@ def shape_field(model: str, shape: Any, generator: torch.Generator) -> nn.Module
     arguments: dict[str, Any] = {}
     if model == "staf":
         arguments = {"omega0": OMEGA0}
+    elif model == "wire":
+        arguments = dict(WIRE)
     elif model == "incode":
         arguments = {"harmoniser": "shape"}
     elif model == "pemlp":
