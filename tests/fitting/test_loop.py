@@ -11,6 +11,7 @@ import torch
 import staf
 from staf.fitting import Checkpoint, Interrupted, recipes
 from staf.fitting.loop import predictor, run
+from staf.fitting.progress import Progress
 from staf.fitting.recipe import Recipe
 from staf.fitting.schedules import Constant, Cosine
 from staf.fitting.stepper import Stepper
@@ -91,8 +92,11 @@ def test_a_slow_start_does_not_skip_the_rise_of_a_schedule_over_seconds(monkeypa
             time.sleep(0.6)
         return advance(self, rates)
 
+    shown = []
     monkeypatch.setattr(Stepper, "advance", slow_at_first)
+    monkeypatch.setattr(Progress, "update", lambda self, *values: shown.append(values[-1]))
     result = fit(Recipe(seconds=1.2, schedule=Cosine(0.01, warm=0.5)))
+    assert shown[0] > 0.4
     assert result.history.multiplier[1] < 0.25
     assert max(result.history.multiplier) > 0.4
     assert result.history.multiplier[-1] < 0.2

@@ -126,17 +126,18 @@ def run(
     step_seconds = GROUP_SECONDS / 2
     # Seconds until the first steps were done. Compiling and recording are no part of a schedule over seconds: a slow
     # start would skip the rise of its rates.
-    waited: float | None = None
+    waited = 0.0
     stopped: str | None = None
 
     def elapsed() -> float:
         return elapsed_before + time.monotonic() - started
 
-    def fraction(at: int) -> float:
+    def fraction(at: int, start: float = 0.0) -> float:
+        """How much of the fit is over at a step; of that after the first `start` seconds."""
         by_steps = at / total if total else 0.0
         by_time = 0.0
-        if recipe.seconds is not None and recipe.seconds > (waited or 0.0):
-            by_time = (elapsed() - (waited or 0.0)) / (recipe.seconds - (waited or 0.0))
+        if recipe.seconds is not None and recipe.seconds > start:
+            by_time = (elapsed() - start) / (recipe.seconds - start)
         return min(1.0, max(by_steps, by_time))
 
     def save(path: Path) -> None:
@@ -180,7 +181,7 @@ def run(
                 break
             count = min(together, max(1, int(GROUP_SECONDS / step_seconds)))
             count = count if total is None else min(count, total - step)
-            multipliers = [recipe.schedule(fraction(step + i)) for i in range(count)]
+            multipliers = [recipe.schedule(fraction(step + i, waited)) for i in range(count)]
             frozen = recipe.freeze_activations_from
             rates = [
                 optimiser.rates(multiplier, frozen is not None and step + i >= frozen)
@@ -188,11 +189,10 @@ def run(
             ]
             said = len(stepper.notes)
             began = time.monotonic()
-            with product_precision(at_step(recipe.precision, fraction(step))):
+            with product_precision(at_step(recipe.precision, fraction(step, waited))):
                 losses = stepper.advance(rates)[:, 0].tolist()
             step_seconds = max((time.monotonic() - began) / count, 1e-6)
-            if waited is None:
-                waited = elapsed() - elapsed_before
+            waited = waited or elapsed() - elapsed_before
             for sentence in stepper.notes[said:]:
                 bar.say(sentence)
             now = elapsed()

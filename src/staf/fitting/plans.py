@@ -144,9 +144,7 @@ def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu
     arguments: dict[str, float] = {}
     if model == "wire":
         arguments = dict(WIRE)
-        reasons.append(
-            f"omega0 and sigma0 {WIRE['sigma0']:g}: with less sigma0 values would grow from layer to layer"
-        )
+        reasons.append(f"omega0 and sigma0 {WIRE['sigma0']:g}: with less sigma0 values would grow from layer to layer")
     found = image_omega0(signal) if model in OMEGA0_FACTORS else None
     if found is not None:
         omega0, why = round(found[0] * OMEGA0_FACTORS[model], 1), found[1]
