@@ -70,6 +70,19 @@ def test_a_restoration_stops_before_it_follows_all_it_sees():
         assert make(task(), Budget(seconds=2.0)).recipe.steps is None
 
 
+@pytest.mark.parametrize(("make", "side", "steps"), [(super_resolution, 256, 2400), (denoising, 512, 600)])
+def test_mini_batches_of_a_larger_picture_take_more_steps_up_to_a_limit(make, side, steps):
+    larger, huge = make(task(side, samples=2)), make(task(4096, samples=2))
+    assert larger.recipe.steps == steps
+    assert any(f"{steps:,} steps, which see each pixel" in reason for reason in larger.reasons)
+    assert huge.recipe.steps == 4800
+    assert any("gains from more, up to" in reason for reason in huge.reasons)
+    for chosen in (larger, huge):
+        assert sum(reason.startswith("no budget was given") for reason in chosen.reasons) == 1
+    assert make(task(4096), Budget(steps=7)).recipe.steps == 7
+    assert make(task(512), device="cuda").recipe.steps == 300
+
+
 @pytest.mark.parametrize("model", ["staf", "siren", "wire"])
 def test_full_batches_are_trained_as_the_constants_were_chosen(model):
     for make, factor in ((super_resolution, 1.0), (denoising, 0.5)):
