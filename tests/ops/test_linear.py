@@ -86,6 +86,23 @@ def test_vmap_is_a_batch_of_networks():
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("precision", TOLERANCE)
+def test_many_points_of_several_networks_are_those_of_each(precision):
+    generator = torch.Generator("cuda").manual_seed(0)
+    given = [torch.randn(*s, device="cuda", generator=generator) for s in ((3, 9000, 256), (3, 256, 256), (3, 256))]
+    leaves = [tensor.requires_grad_() for tensor in given]
+    with product_precision(precision):
+        y = torch.vmap(linear)(*leaves)
+    gradients = torch.autograd.grad(y.square().sum(), leaves)
+    x, weight, bias = exact = [tensor.detach().double().requires_grad_() for tensor in given]
+    expected = torch.baddbmm(bias[:, None], x, weight.mT)
+    for ours, true in zip(
+        (y, *gradients), (expected, *torch.autograd.grad(expected.square().sum(), exact)), strict=True
+    ):
+        assert (ours.double() - true).norm() <= TOLERANCE[precision] * true.norm()
+
+
+@pytest.mark.gpu
 def test_coordinates_are_exact_and_runs_repeat_bit_by_bit():
     x, weight = torch.rand(70_000, 2, device="cuda"), torch.randn(256, 2, device="cuda", requires_grad=True)
     runs = []
