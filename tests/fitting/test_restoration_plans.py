@@ -94,6 +94,17 @@ def test_full_batches_are_trained_as_the_constants_were_chosen(model):
         assert "SOAP" not in " ".join(chosen.reasons)
 
 
+@pytest.mark.parametrize("make", [super_resolution, denoising])
+def test_nothing_of_soap_is_left_where_a_reconstruction_would_have_it(make):
+    large = task(512)
+    assert plan(large, Budget(steps=300), device="cuda").recipe.optimiser == "soap"
+    recipe, ours = make(large, device="cuda").recipe, recipes.default()
+    for name in ("optimiser", "schedule", "amplitude_rate", "frequency_rate", "phase_rate"):
+        assert getattr(recipe, name) == getattr(ours, name), name
+    said = [reason for reason in make(large, device="cuda").reasons if reason.startswith("C, Omega and Phi")]
+    assert said == ["C, Omega and Phi learn 3, 3 and 3 times as fast as the other weights"]
+
+
 def test_mini_batches_keep_the_rates_of_any_mini_batch():
     small = denoising(task(256), Budget(steps=5), device="cpu").recipe
     assert small.batch is not None

@@ -10,6 +10,7 @@ from torch import nn
 
 from ..nn import models
 from . import recipes
+from .plan_words import activations_in_words
 from .plans import Budget, Plan
 from .plans import plan as make_plan
 from .rates import RATES
@@ -114,9 +115,19 @@ def _long_enough(chosen: Plan, task: Any, budget: Budget | None, epochs: float) 
 def _with_muon(chosen: Plan, model: str, factor: float) -> Plan:
     """The plan of full batches by Muon, Adam and the rates that the constants above were chosen with."""
     ours, rate = recipes.default(), factor * RATES[model]
-    recipe = chosen.recipe.replace(optimiser=ours.optimiser, schedule=ours.schedule, rate=rate, matrix_rate=rate)
-    others = ("SOAP on ", "Muon on ", "Adam alone", "rates of ", "learning rates of ")
+    recipe = chosen.recipe.replace(
+        optimiser=ours.optimiser,
+        schedule=ours.schedule,
+        rate=rate,
+        matrix_rate=rate,
+        amplitude_rate=ours.amplitude_rate,
+        frequency_rate=ours.frequency_rate,
+        phase_rate=ours.phase_rate,
+    )
+    others = ("SOAP on ", "Muon on ", "Adam alone", "rates of ", "learning rates of ", "C, Omega and Phi ")
     reasons = [reason for reason in chosen.reasons if not reason.startswith(others)]
+    if model == "staf":
+        reasons.append(activations_in_words(recipe))
     own = "" if factor == 1 else f" times {factor:g}, so that the picture is learnt before the noise"
     by = (
         "Adam alone, because the weights are complex"
