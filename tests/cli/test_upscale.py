@@ -66,5 +66,5 @@ def test_an_interrupted_run_leaves_nothing(staf, picture, here, monkeypatch):
     monkeypatch.setattr(loop.Stepper, "advance", interrupted)
     ran = staf("upscale", picture, "--steps", 50)
     assert ran.code == 130
-    assert "nothing is kept" in ran.err
+    assert "nothing is kept: with --steps or --seconds it ends sooner" in ran.err
     assert [path.name for path in here.iterdir() if path.is_file()] == ["picture.png"]

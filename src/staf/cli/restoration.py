@@ -95,7 +95,8 @@ def fit_task(options: RestorationOptions, terminal: Terminal, task: Any, plan: P
     except Interrupted as stop:
         if stop.checkpoint is not None:
             stop.checkpoint.unlink(missing_ok=True)
-        raise Stopped(f"stopped after step {stop.step}; nothing is kept", stop.signal_number) from None
+        sooner = "with --steps or --seconds it ends sooner, and leaves a picture"
+        raise Stopped(f"stopped after step {stop.step}; nothing is kept: {sooner}", stop.signal_number) from None
 
 
 def as_picture(task: Any, restored: Tensor) -> Any:
