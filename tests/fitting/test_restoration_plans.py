@@ -7,7 +7,14 @@ import torch
 
 from staf.fitting import Budget, plan, recipes
 from staf.fitting.rates import RATES
-from staf.fitting.restoration_plans import denoising, super_resolution
+from staf.fitting.restoration_plans import (
+    DENOISING,
+    SUPER_RESOLUTION,
+    Settings,
+    denoising,
+    super_resolution,
+    with_settings,
+)
 from staf.nn.models import MODELS
 
 
@@ -83,12 +90,15 @@ def test_mini_batches_of_a_larger_picture_take_more_steps_up_to_a_limit(make, si
     assert make(task(512), device="cuda").recipe.steps == 300
 
 
-@pytest.mark.parametrize("model", ["staf", "siren", "wire"])
-def test_full_batches_are_trained_as_the_constants_were_chosen(model):
-    for make, factor in ((super_resolution, 1.0), (denoising, 0.5)):
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_full_batches_are_trained_as_the_tables_say(model):
+    for make, table in ((super_resolution, SUPER_RESOLUTION), (denoising, DENOISING)):
         chosen = make(task(), Budget(steps=5), device="cuda", model=model)
         assert (chosen.recipe.optimiser, chosen.recipe.schedule) == ("muon", recipes.default().schedule)
-        assert chosen.recipe.rate == chosen.recipe.matrix_rate == factor * RATES[model]
+        assert chosen.recipe.rate == chosen.recipe.matrix_rate == table[model].rate
+        wanted = table[model].arguments(task())
+        built = chosen.field(0).architecture["arguments"]
+        assert {name: built[name] for name in wanted} == wanted
         assert sum("rates of " in reason for reason in chosen.reasons) == 1
         assert ("Adam alone" in " ".join(chosen.reasons)) == (model == "wire")
         assert "SOAP" not in " ".join(chosen.reasons)
@@ -111,6 +121,22 @@ def test_mini_batches_keep_the_rates_of_any_mini_batch():
     assert small.rate == plan(task(256), Budget(steps=5), device="cpu").recipe.rate
 
 
-def test_full_batches_of_a_noisy_image_have_slower_sines():
+def test_full_batches_and_mini_batches_of_a_noisy_image_have_constants_of_their_own():
     first = [denoising(task(256), device=d).field(0).architecture["arguments"]["omega0"] for d in ("cpu", "cuda")]
-    assert first == [10.0, 7.0]
+    assert first == [10.0, DENOISING["staf"].constants["omega0"]]
+
+
+@pytest.mark.parametrize("make", [super_resolution, denoising])
+@pytest.mark.parametrize(("model", "constants"), [("gauss", {"sigma": 3.0}), ("staf", {"omega0": 4.0, "terms": 3})])
+def test_settings_can_be_changed_for_any_network_and_are_told(make, model, constants):
+    chosen = make(task(), model=model)
+    for rate, words in ((RATES[model] / 4, "times 0.25, so that what is seen"), (2 * RATES[model], "times 2, so that")):
+        # Twice, because nothing of the first change may be left.
+        chosen = with_settings(chosen, task(), model, Settings(rate, constants=constants))
+        assert chosen.recipe.rate == chosen.recipe.matrix_rate == rate
+        assert constants.items() <= chosen.field(0).architecture["arguments"].items()
+        said = ", ".join(f"{name} {value:g}" for name, value in constants.items())
+        assert [reason for reason in chosen.reasons if "stays smooth" in reason] == [
+            f"{said}, so that the field stays smooth between what is seen"
+        ]
+        assert [words in reason for reason in chosen.reasons if "rates of " in reason] == [True]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -16,20 +18,67 @@ from .plans import plan as make_plan
 from .rates import RATES
 
 SINES = ("staf", "siren", "finer", "incode")
-# The first omega0 for each pixel along the longest observed side, and that of the hidden layers. kodim03 at 256x256,
-# seen at 64x64, full batches on a GPU, 1,000 steps: hidden 20 gives 29.1 dB, 10 29.5, 5 30.2; 0.1 a pixel 29.8, 0.2
-# 29.5, 0.3 29.3; four points a pixel 29.7; Lanczos 29.3.
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a restoration gives to one network: the rate of Adam and Muon, and constants in place of its own.
+
+    `per_pixel` is the first omega0 for each pixel along the longest observed side, at least 1 in all; networks whose
+    first layer does not follow the pixels have none.
+
+    >>> from types import SimpleNamespace
+    >>> task = SimpleNamespace(observed=SimpleNamespace(shape=(48, 64)))
+    >>> Settings(1e-3, per_pixel=0.15, constants={"hidden_omega0": 5.0}).arguments(task)
+    {'omega0': 9.6, 'hidden_omega0': 5.0}
+    """
+
+    rate: float
+    per_pixel: float | None = None
+    constants: Mapping[str, float] = field(default_factory=dict)
+
+    def arguments(self, task: Any) -> dict[str, Any]:
+        """The network's arguments for a task."""
+        if self.per_pixel is None:
+            return dict(self.constants)
+        return {"omega0": round(max(1.0, self.per_pixel * max(task.observed.shape)), 3), **self.constants}
+
+
+# Full batches. `python -m staf.experiments restoration-search` prints its best trials as rows of these tables.
+# kodim03 at 256x256, seen at 64x64, STAF on a GPU, 1,000 steps: hidden 20 gives 29.1 dB, 10 29.5, 5 30.2; 0.1 a pixel
+# 29.8, 0.2 29.5, 0.3 29.3; four points a pixel 29.7; Lanczos 29.3.
+SUPER_RESOLUTION: dict[str, Settings] = {
+    "staf": Settings(3e-3, per_pixel=0.15, constants={"hidden_omega0": 5.0}),
+    "siren": Settings(1e-3, per_pixel=0.15, constants={"hidden_omega0": 5.0}),
+    "finer": Settings(1e-3, per_pixel=0.15, constants={"hidden_omega0": 5.0}),
+    "incode": Settings(1e-3, per_pixel=0.15, constants={"hidden_omega0": 5.0}),
+    "wire": Settings(3e-3),
+    "gauss": Settings(1.5e-3),
+    "ffn": Settings(1e-2),
+    "pemlp": Settings(1e-2),
+    "mfn": Settings(1e-2),
+}
+# Two terms as the paper. kodim03 at 256x256, ten photons, STAF, 300 steps on a GPU, stopped by held-out pixels: omega0
+# 20 and 10 in the hidden layers give 24.3 dB, 10 and 10 24.9, 10 and 5 26.5, 5 and 5 27.7; at half the rate 7 and 5
+# 27.8, and then the last step is the best one, while at the full rate the noise is learnt soon after it.
+DENOISING: dict[str, Settings] = {
+    "staf": Settings(1.5e-3, constants={"omega0": 7.0, "hidden_omega0": 5.0, "terms": 2}),
+    "siren": Settings(5e-4, constants={"omega0": 7.0, "hidden_omega0": 5.0}),
+    "finer": Settings(5e-4, constants={"omega0": 7.0, "hidden_omega0": 5.0}),
+    "incode": Settings(5e-4, constants={"omega0": 7.0, "hidden_omega0": 5.0}),
+    "wire": Settings(1.5e-3),
+    "gauss": Settings(7.5e-4),
+    "ffn": Settings(5e-3),
+    "pemlp": Settings(5e-3),
+    "mfn": Settings(5e-3),
+}
+# Mini-batches, whose rates are halved already; constants for the networks of sines. They follow the noise less, and can
+# be faster: the astronaut at 256x256, 300 steps of 8,192 pixels on a CPU, 10 and 10 give 23.6 dB, 7 and 5 22.2.
 SUPER_RESOLUTION_PER_PIXEL = 0.15
 SUPER_RESOLUTION_HIDDEN = 5.0
-# Two terms as the paper. In full batches, and kodim03 at 256x256, ten photons, 300 steps on a GPU, stopped by held-out
-# pixels: omega0 20 and 10 in the hidden layers give 24.3 dB, 10 and 10 24.9, 10 and 5 26.5, 5 and 5 27.7; at half the
-# rate 7 and 5 27.8, and then the last step is the best one, while at the full rate the noise is learnt soon after it.
-DENOISING_TERMS = 2
-DENOISING_FULL_BATCH = {"omega0": 7.0, "hidden_omega0": 5.0}
-DENOISING_FACTOR = 0.5
-# Mini-batches follow the noise less, and can be faster: the astronaut at 256x256, 300 steps of 8,192 pixels on a CPU,
-# 10 and 10 give 23.6 dB, 7 and 5 22.2.
 DENOISING_MINI_BATCHES = {"omega0": 10.0, "hidden_omega0": 10.0}
+DENOISING_TERMS = 2
+SMOOTH = ", so that the field stays smooth between what is seen"
 # A restoration is not the better for following all it sees: 3,000 steps give 29.0 dB where 300 give 30.2 (as above,
 # super-resolution with hidden 10).
 STEPS = 300
@@ -51,12 +100,12 @@ def super_resolution(task: Any, budget: Budget | None = None, *, device: str = "
     >>> chosen.recipe.batch, chosen.field(0).architecture["arguments"]["omega0"]
     (512, 38.4)
     """
-    omega0 = max(1.0, SUPER_RESOLUTION_PER_PIXEL * max(task.observed.shape))
-    arguments = {"omega0": round(omega0, 3), "hidden_omega0": SUPER_RESOLUTION_HIDDEN}
-    chosen = _adapted(_base(task, budget, device, model), task, model, arguments)
-    batch = chosen.recipe.batch
+    base = _base(task, budget, device, model)
+    batch = base.recipe.batch
     if batch is None:
-        return _with_muon(chosen, model, 1.0)
+        return with_settings(base, task, model, SUPER_RESOLUTION[model])
+    slow = Settings(base.recipe.rate, SUPER_RESOLUTION_PER_PIXEL, {"hidden_omega0": SUPER_RESOLUTION_HIDDEN})
+    chosen = _adapted(base, task, model, slow.arguments(task) if model in SINES else {})
     if task.samples == 1:
         return _long_enough(chosen, task, budget, SUPER_RESOLUTION_EPOCHS)
     fewer = max(1, batch // task.samples**2)
@@ -75,15 +124,24 @@ def denoising(task: Any, budget: Budget | None = None, *, device: str = "cpu", m
     2
     """
     base = _base(task, budget, device, model)
-    mini_batches = base.recipe.batch is not None
-    arguments: dict[str, Any] = dict(DENOISING_MINI_BATCHES if mini_batches else DENOISING_FULL_BATCH)
+    if base.recipe.batch is None:
+        return with_settings(base, task, model, DENOISING[model])
+    arguments: dict[str, Any] = dict(DENOISING_MINI_BATCHES) if model in SINES else {}
     if model == "staf":
         arguments["terms"] = DENOISING_TERMS
-    chosen = _adapted(base, task, model, arguments)
-    # The rates of mini-batches are halved already.
-    if mini_batches:
-        return _long_enough(chosen, task, budget, DENOISING_EPOCHS)
-    return _with_muon(chosen, model, DENOISING_FACTOR)
+    return _long_enough(_adapted(base, task, model, arguments), task, budget, DENOISING_EPOCHS)
+
+
+def with_settings(chosen: Plan, task: Any, model: str, settings: Settings) -> Plan:
+    """A plan of full batches with other settings than its table's: what a search tries is what the tables can hold.
+
+    >>> from types import SimpleNamespace
+    >>> task = SimpleNamespace(in_features=2, out_features=3, points=4096)
+    >>> other = with_settings(denoising(task, model="gauss"), task, "gauss", Settings(2e-3, constants={"sigma": 3.0}))
+    >>> other.recipe.rate, other.field(0).architecture["arguments"]["sigma"]
+    (0.002, 3.0)
+    """
+    return _with_muon(_adapted(chosen, task, model, settings.arguments(task)), model, settings.rate)
 
 
 def _base(task: Any, budget: Budget | None, device: str, model: str) -> Plan:
@@ -112,9 +170,9 @@ def _long_enough(chosen: Plan, task: Any, budget: Budget | None, epochs: float) 
     return dataclasses.replace(chosen, recipe=chosen.recipe.replace(steps=steps), reasons=[*reasons, why])
 
 
-def _with_muon(chosen: Plan, model: str, factor: float) -> Plan:
-    """The plan of full batches by Muon, Adam and the rates that the constants above were chosen with."""
-    ours, rate = recipes.default(), factor * RATES[model]
+def _with_muon(chosen: Plan, model: str, rate: float) -> Plan:
+    """The plan by Muon, Adam and the schedule that the tables were found with."""
+    ours, own = recipes.default(), rate / RATES[model]
     recipe = chosen.recipe.replace(
         optimiser=ours.optimiser,
         schedule=ours.schedule,
@@ -128,29 +186,30 @@ def _with_muon(chosen: Plan, model: str, factor: float) -> Plan:
     reasons = [reason for reason in chosen.reasons if not reason.startswith(others)]
     if model == "staf":
         reasons.append(activations_in_words(recipe))
-    own = "" if factor == 1 else f" times {factor:g}, so that the picture is learnt before the noise"
+    why = ""
+    if own != 1:
+        why = "so that what is seen is not followed too closely" if own < 1 else "so that the steps are enough"
+        why = f" times {own:.3g}, {why}"
     by = (
         "Adam alone, because the weights are complex"
         if model == "wire"
         else "Muon on the hidden matrices, Adam on the rest"
     )
-    return dataclasses.replace(
-        chosen, recipe=recipe, reasons=[*reasons, by, f"rates of {rate:g}, this model's own{own}"]
-    )
+    said = f"rates of {rate:g}, this model's own{why}"
+    return dataclasses.replace(chosen, recipe=recipe, reasons=[*reasons, by, said])
 
 
 def _adapted(base: Plan, task: Any, model: str, arguments: dict[str, Any]) -> Plan:
-    """The plan with other constants for the networks of sines; the others keep their own."""
-    if model not in SINES:
+    """The plan with other constants of the network, if there are any."""
+    if not arguments:
         return base
 
     def factory(generator: torch.Generator) -> nn.Module:
         return models.MODELS[model](task.in_features, task.out_features, generator=generator, **arguments)
 
     said = ", ".join(f"{name} {value:g}" for name, value in arguments.items())
-    reasons = [reason for reason in base.reasons if not reason.startswith("omega0 ")]
+    reasons = [reason for reason in base.reasons if not (reason.startswith("omega0 ") or reason.endswith(SMOOTH))]
     if "terms" in arguments:
         reasons = [reason for reason in reasons if not reason.startswith("the activation ")]
         reasons.append(f"the activation starts at SIREN's sine, with {arguments['terms'] - 1} weaker below omega0")
-    reasons = [*reasons, f"{said}: slow sines, so that the field stays smooth between what is seen"]
-    return dataclasses.replace(base, field_factory=factory, reasons=reasons)
+    return dataclasses.replace(base, field_factory=factory, reasons=[*reasons, said + SMOOTH])
