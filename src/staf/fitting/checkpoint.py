@@ -21,7 +21,10 @@ from .task import Task
 
 @dataclass
 class Checkpoint:
-    """A fit at a step: weights, optimiser state, batch order, best weights so far, history."""
+    """A fit at a step: weights, optimiser state, batch order, best weights so far, history, what callbacks have found.
+
+    `stopped` says why the training was over, where it was the measuring that was interrupted.
+    """
 
     step: int
     seed: int
@@ -39,6 +42,8 @@ class Checkpoint:
     position: int
     chunk: int
     notes: list[str]
+    findings: dict[str, Tensor]
+    stopped: str | None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write atomically."""
@@ -48,6 +53,7 @@ class Checkpoint:
             **{f"best/{name}": tensor for name, tensor in self.best.items()},
             **{f"optimiser/{name}": tensor for name, tensor in self.optimiser.items()},
             **{f"history/{name}": torch.tensor(column, dtype=torch.float64) for name, column in history.items()},
+            **{f"findings/{name}": tensor for name, tensor in self.findings.items()},
             "batches/generator": self.generator,
         }
         metadata = {
@@ -76,6 +82,7 @@ class Checkpoint:
                 best=file.read_tensors(header, "best/"),
                 optimiser=file.read_tensors(header, "optimiser/"),
                 generator=file.read_tensors(header, "batches/")["generator"],
+                findings=file.read_tensors(header, "findings/"),
                 **plain,
             )
         except file.FileError:
@@ -118,6 +125,7 @@ _PLAIN: dict[str, Any] = {
     "position": int,
     "chunk": int,
     "notes": list,
+    "stopped": str | None,
 }
 
 

@@ -16,7 +16,7 @@ from torch import nn
 
 from .._files import WriteError
 from ..ops.linear import product_precision
-from . import interrupt
+from . import findings, interrupt
 from .batches import Batches
 from .capture import CapturedStepper
 from .checkpoint import Checkpoint, fingerprint
@@ -41,7 +41,8 @@ class State:
     """What a callback sees after a step; `stop(reason)` ends the fit there, with those weights.
 
     A callback that has a method `finish(module)` is asked once more, before the field is measured: it may put other
-    weights in place, and returns a sentence that says so.
+    weights in place, and returns a sentence that says so. What a callback has found is part of a checkpoint if it is
+    `findings.Remembering`.
     """
 
     step: int
@@ -114,6 +115,7 @@ def run(
         history, step, elapsed_before, chunk = resume.history, resume.step, resume.elapsed, resume.chunk
         keeper.first = history.loss[0] if history.loss else math.nan
         keeper.best, keeper.best_step, keeper.weights = resume.best_loss, resume.best_step, resume.best
+        findings.restore(callbacks, resume.findings)
     keeper.start(module)
     kind, group = (CapturedStepper, 100) if device.type == "cuda" else (Stepper, 1)
     stepper = kind(task, module, optimiser, batches, group=group, chunk=chunk)
@@ -127,7 +129,7 @@ def run(
     # Seconds until the first steps were done. Compiling and recording are no part of a schedule over seconds: a slow
     # start would skip the rise of its rates.
     waited = 0.0
-    stopped: str | None = None
+    stopped: str | None = None if resume is None else resume.stopped
 
     def elapsed() -> float:
         return elapsed_before + time.monotonic() - started
@@ -159,6 +161,8 @@ def run(
             position=position,
             chunk=stepper.chunk,
             notes=notes + stepper.notes,
+            findings=findings.gather(callbacks),
+            stopped=stopped,
         ).save(path)
 
     def leave(interruption: interrupt.Interruption) -> interrupt.Interrupted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, Self
 
 import torch
@@ -126,7 +127,14 @@ class Denoising:
         return whole_image(predict, self.signal.shape, self.transform, self.convention, self.target.device)
 
     def metadata(self) -> dict[str, Any]:
-        return {"task": "denoising", "convention": self.convention, "signal": self.signal.metadata()}
+        """Also which pixels are held out, as a hash: a fit goes on only with the same ones."""
+        held = self.held_out_index.cpu().numpy()
+        return {
+            "task": "denoising",
+            "convention": self.convention,
+            "held_out": {"pixels": len(held), "sha256": hashlib.sha256(held.tobytes()).hexdigest()},
+            "signal": self.signal.metadata(),
+        }
 
     def to(self, device: torch.device | str) -> Self:
         for name in ("target", "coordinates", "held_out_index", "train_index"):

@@ -6,7 +6,8 @@ import copy
 import math
 from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from ..fitting.loop import CHUNK, State, predictor
 from ..fitting.task import Predict
@@ -16,7 +17,7 @@ class KeepBestHeldOut:
     """Keeps the weights with the least error on held-out pixels, looked at every `every` steps.
 
     It is a callback of `staf.fit` for a `Denoising` task. With `patience` given, the fit ends once that many steps
-    have passed without a better error.
+    have passed without a better error. What it has seen, and the weights, are part of a checkpoint.
     """
 
     def __init__(self, task: Any, *, every: int = 20, patience: int | None = None) -> None:
@@ -45,6 +46,20 @@ class KeepBestHeldOut:
         module.load_state_dict(self._weights)
         return f"the weights of step {self.best_step} are kept: the least error on held-out pixels"
 
+    def tensors(self) -> dict[str, Tensor]:
+        """The errors (n, 2) with their steps, and the kept weights."""
+        weights = self._weights or {}
+        return {"errors": _table(self.errors), **{f"weights/{name}": tensor for name, tensor in weights.items()}}
+
+    def load_tensors(self, tensors: dict[str, Tensor]) -> None:
+        """Go on from what `tensors` returned."""
+        errors = _rows(tensors["errors"])
+        weights = {name.removeprefix("weights/"): tensor for name, tensor in tensors.items() if name != "errors"}
+        best, best_step = min(((error, step) for step, error in errors if error < math.inf), default=(math.inf, 0))
+        if bool(weights) != bool(best_step):
+            raise ValueError(f"weights are kept of {best_step or 'no'} step, and there are {len(weights)} tensors")
+        self.errors, self.best, self.best_step, self._weights = errors, best, best_step, weights or None
+
 
 class Oracle:
     """The best PSNR against the truth that any step reached, looked at every `every` steps: the papers' protocol.
@@ -67,10 +82,30 @@ class Oracle:
         if psnr > self.psnr:
             self.psnr, self.step = psnr, state.step
 
+    def tensors(self) -> dict[str, Tensor]:
+        """What was seen (n, 2), with its steps."""
+        return {"seen": _table(self.seen)}
+
+    def load_tensors(self, tensors: dict[str, Tensor]) -> None:
+        """Go on from what `tensors` returned."""
+        self.seen = _rows(tensors["seen"])
+        psnr, before = max(((psnr, -step) for step, psnr in self.seen if psnr > -math.inf), default=(-math.inf, 0))
+        self.psnr, self.step = psnr, -before
+
 
 def _due(seen: list[tuple[int, float]], state: State, every: int) -> bool:
     last = seen[-1][0] if seen else 0
     return state.step - last >= every or state.step == state.steps
+
+
+def _table(rows: list[tuple[int, float]]) -> Tensor:
+    return torch.tensor(rows, dtype=torch.float64).reshape(-1, 2)
+
+
+def _rows(table: Tensor) -> list[tuple[int, float]]:
+    if table.ndim != 2 or table.shape[1] != 2:
+        raise ValueError(f"a table of steps and values must have shape (n, 2), got {tuple(table.shape)}")
+    return [(int(step), value) for step, value in table.tolist()]
 
 
 def _predict(field: nn.Module) -> Predict:
