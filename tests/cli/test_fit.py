@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from staf.api import load
-from staf.cli.fit import CHECKPOINT
 from staf.cli.options import MODEL_NAMES
+from staf.cli.resuming import CHECKPOINT
 from staf.signals import Image
 from staf.signals import open as open_signal
 

@@ -50,21 +50,3 @@ def test_mistakes(staf, picture):
     assert staf("upscale", picture, "--steps", 1).code == 0
     assert "already holds upscaled.png" in staf("upscale", picture, "--steps", 1).refused()
     assert staf("upscale", picture, "--steps", 1, "--overwrite").code == 0
-
-
-def test_an_interrupted_run_leaves_nothing(staf, picture, here, monkeypatch):
-    import signal
-
-    from staf.fitting import loop
-
-    step = loop.Stepper.advance
-
-    def interrupted(self, rates):
-        signal.raise_signal(signal.SIGINT)
-        return step(self, rates)
-
-    monkeypatch.setattr(loop.Stepper, "advance", interrupted)
-    ran = staf("upscale", picture, "--steps", 50)
-    assert ran.code == 130
-    assert "nothing is kept: with --steps or --seconds it ends sooner" in ran.err
-    assert [path.name for path in here.iterdir() if path.is_file()] == ["picture.png"]

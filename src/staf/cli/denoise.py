@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import arg
 
-from staf.cli.errors import edge
-from staf.cli.options import Number, device_name
+from staf.cli.errors import UserError, edge
+from staf.cli.options import Number
 from staf.cli.restoration import (
     FIGURE,
     METRICS,
@@ -18,11 +19,17 @@ from staf.cli.restoration import (
     as_picture,
     draw,
     fit_task,
-    folder_for,
     open_image,
+    start_for,
     write,
+    write_metrics,
 )
+from staf.cli.resuming import finishing
 from staf.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from staf.api import Fit
+    from staf.tasks import KeepBestHeldOut, Oracle
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +39,8 @@ class Denoise(RestorationOptions):
     The folder (runs/NAME-denoise unless --out names another) gets denoised.png (or .tiff), model.safetensors and
     metrics.json. A share of the pixels is held out of the fit, and its weights are those that predict them best. With
     --photons the image is the clean truth instead: noise is added first, and comparison.png shows what the field,
-    total variation and non-local means bring back, each tuned by the same held-out pixels.
+    total variation and non-local means bring back, each tuned by the same held-out pixels. Ctrl-C leaves a checkpoint
+    in the folder, and --resume goes on from it.
     """
 
     held_out: Annotated[float, arg(metavar="X")] = 0.05
@@ -52,20 +60,19 @@ def run(options: Denoise, terminal: Terminal) -> int:
     image = open_image(options)
     import torch
 
-    from staf.cli.errors import UserError
     from staf.fitting.plans import paper_staf_denoising
     from staf.fitting.restoration_plans import denoising
     from staf.operators import PhotonNoise
     from staf.tasks import Denoising, KeepBestHeldOut, Oracle
-    from staf.tasks.classical import denoised, measured
 
     if options.readout and options.photons is None:
         raise UserError("--readout is noise that --photons adds: give both")
     if not 0 < options.held_out < 1:
         raise UserError(f"--held-out must lie between 0 and 1, got {options.held_out:g}")
-    generator = torch.Generator().manual_seed(options.seed or 0)
+    name = "denoised.tiff" if image.dtype.kind == "f" else "denoised.png"
+    start = start_for(options, "denoise", image, [name, MODEL, METRICS, FIGURE])
     how: dict[str, Any] = {
-        "generator": generator,
+        "generator": torch.Generator().manual_seed(start.seed),
         "held_out": options.held_out,
         "convention": "ends" if options.paper else "centres",
     }
@@ -74,17 +81,33 @@ def run(options: Denoise, terminal: Terminal) -> int:
             task = Denoising(image, **how)
         else:
             task = Denoising.simulated(image, PhotonNoise(options.photons, options.readout), **how)
-        device = device_name(options.device).split(":")[0]
+        device = options.device_name().split(":")[0]
         plan = (
             paper_staf_denoising(task)
             if options.paper
-            else denoising(task, options.budget(), device=device, model=options.model)
+            else denoising(task, start.budget, device=device, model=options.model)
         )
-    name = "denoised.tiff" if image.dtype.kind == "f" else "denoised.png"
-    folder = folder_for(options, "denoise", image, [name, MODEL, METRICS, FIGURE])
     keep = KeepBestHeldOut(task, every=10)
     oracle = Oracle(task, every=10) if options.photons is not None else None
-    fit = fit_task(options, terminal, task, plan, [keep, oracle] if oracle else [keep])
+    fit = fit_task(options, terminal, start, task, plan, [keep, oracle] if oracle else [keep])
+    with finishing(fit, start.folder, terminal):
+        return _finish(options, terminal, start.folder, name, fit, keep, oracle)
+
+
+def _finish(
+    options: Denoise,
+    terminal: Terminal,
+    folder: Path,
+    name: str,
+    fit: Fit,
+    keep: KeepBestHeldOut,
+    oracle: Oracle | None,
+) -> int:
+    """Write what was fitted, beside the classical methods where the truth is known, and say how good it is."""
+    from staf.tasks.classical import denoised, measured
+
+    task: Any = fit.task
+    files = write(folder, fit, name)
     document: dict[str, Any] = {
         "verb": "denoise",
         "file": str(options.file),
@@ -95,17 +118,14 @@ def run(options: Denoise, terminal: Terminal) -> int:
         "seconds": round(fit.result.seconds, 3),
         "notes": list(fit.notes),
     }
-    pictures = {name: fit.reconstruction}
     if oracle is not None:
+        noisy = task.transform.clamp(task.target.cpu())
+        files["noisy"] = str(as_picture(task, noisy).save(folder / name.replace("denoised", "noisy")))
         rows = {options.model: (fit.metrics, task.transform.fitted(fit.reconstruction.values()))}
         rows |= {method: (measured(task, values), values) for method, values in denoised(task).items()}
-        noisy = task.transform.clamp(task.target.cpu())
         document["methods"] = {method: measures for method, (measures, _) in rows.items()}
         document["noisy"] = measured(task, noisy)
         document["oracle"] = {"psnr": oracle.psnr, "step": oracle.step}
-        pictures[name.replace("denoised", "noisy")] = as_picture(task, noisy)
-    files = write(folder, fit, pictures, document)
-    if oracle is not None:
         files["comparison"] = draw(folder, task, rows)
         table = [[method, f"{m['psnr']:.2f}", f"{m['ssim']:.4f}"] for method, (m, _) in rows.items()]
         noisy_row = ["(noisy)", f"{document['noisy']['psnr']:.2f}", f"{document['noisy']['ssim']:.4f}"]
@@ -115,6 +135,7 @@ def run(options: Denoise, terminal: Terminal) -> int:
         terminal.say(
             f"the best step by the truth, which nothing but an oracle knows: {oracle.psnr:.2f} dB at step {oracle.step}"
         )
+    files["metrics"] = write_metrics(folder, document)
     terminal.say(f"{files['denoised']}: the weights of step {keep.best_step} of {fit.result.steps}")
     terminal.finish({**document, "out": str(folder), "files": files})
     return 0

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from signal import SIGINT
 from typing import TYPE_CHECKING, Any
 
-from staf.cli.errors import Stopped, UserError, edge
+from staf.cli.errors import UserError, edge
 from staf.cli.fit_options import FitAudio, FitImage, FitShape, FitSignal
 from staf.cli.kinds import kind_of
 from staf.cli.outputs import MEBIBYTE, prepare_folder
+from staf.cli.resuming import CHECKPOINT, check_folder, finishing, interrupted, resumed
 from staf.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from staf.api import Fit
-    from staf.fitting import Budget, Plan
+    from staf.fitting import Plan
 
-CHECKPOINT = "checkpoint.safetensors"
 MEASURES = {
     "ssim": "SSIM {:.4g}",
     "lpips": "LPIPS {:.4g}",
@@ -44,6 +42,7 @@ def options_for(words: Sequence[str]) -> type[Any]:
 def run(options: FitSignal, terminal: Terminal) -> int:
     """Fit, write the run folder, say how good it is."""
     from staf.fitting import plan as make_plan
+    from staf.reports.run_folder import existing
 
     signal = _open(options)
     device = options.device_name()
@@ -52,9 +51,9 @@ def run(options: FitSignal, terminal: Terminal) -> int:
     seed, budget = options.seed or 0, options.budget()
     with edge():
         make_plan(signal, budget, device=device.split(":")[0], model=options.model)
-    _check_folder(options, folder, checkpoint)
+    check_folder(options, folder, "a fit" if existing(folder) else None)
     if options.resume:
-        seed, budget = _resumed(options, checkpoint)
+        seed, budget = resumed(options, options.model, checkpoint)
     with edge():
         source, sampling = _sampled(options, signal, seed)
         if options.resume and isinstance(options, FitShape):
@@ -69,8 +68,8 @@ def run(options: FitSignal, terminal: Terminal) -> int:
     if options.overwrite and not options.resume:
         checkpoint.unlink(missing_ok=True)
     fit = _fit(options, terminal, source, plan, seed, device, checkpoint)
-    files = _write(fit, folder, overwrite=options.overwrite or options.resume)
-    checkpoint.unlink(missing_ok=True)
+    with finishing(fit, folder, terminal):
+        files = _write(fit, folder, overwrite=options.overwrite or options.resume)
     _tell(options, terminal, fit, folder, files)
     return 0
 
@@ -106,49 +105,6 @@ def _sampled(options: FitSignal, signal: Any, seed: int) -> tuple[Any, list[str]
     if task.points == signal.points:
         said = f"all voxels are fitted: {options.near_surface:g} of them or more are within {band} of the surface"
     return task, [said + "; measures see every voxel"]
-
-
-def _check_folder(options: FitSignal, folder: Path, checkpoint: Path) -> None:
-    """Refuse to train towards a folder that may not be written, or to resume from nothing."""
-    from staf.reports.run_folder import existing
-
-    if folder.exists() and not folder.is_dir():
-        raise UserError(f"{folder} is a file: name a folder with --out")
-    if options.resume:
-        if options.overwrite:
-            raise UserError("--resume goes on with a fit and --overwrite starts anew: give one of them")
-        if not checkpoint.exists():
-            raise UserError(f"there is no interrupted fit in {folder} ({CHECKPOINT} is missing): leave --resume out")
-    elif not options.overwrite:
-        if checkpoint.exists():
-            raise UserError(f"{folder} holds an interrupted fit: --resume goes on with it, --overwrite starts anew")
-        if existing(folder):
-            raise UserError(f"{folder} already holds a fit: pass --overwrite to replace it, or another --out")
-
-
-def _resumed(options: FitSignal, checkpoint: Path) -> tuple[int, Budget]:
-    """Seed and budget of the interrupted fit; options that contradict it are refused, not ignored."""
-    from staf.fitting import Budget, FileError, read_header
-
-    about = read_header(checkpoint).metadata
-    try:
-        recipe, seed, model = about["recipe"], about["seed"], (about["architecture"] or {}).get("name", options.model)
-        saved = {"--seed": seed, **{f"--{n.replace('_', '-')}": recipe[n] for n in ("steps", "seconds", "target_db")}}
-    except (KeyError, TypeError, AttributeError):
-        raise FileError(f"{checkpoint} is not a complete checkpoint: start anew with --overwrite") from None
-    given = {
-        "--seed": options.seed,
-        "--steps": options.steps,
-        "--seconds": options.seconds,
-        "--target-db": options.target_db,
-    }
-    for flag, value in given.items():
-        if value is not None and value != saved[flag]:
-            was = "without it" if saved[flag] is None else f"with {saved[flag]:g}"
-            raise UserError(f"{flag} {value:g} was given, and the interrupted fit was started {was}: leave {flag} out")
-    if model != options.model:
-        raise UserError(f"the interrupted fit is of {model}: pass --model {model}")
-    return seed, Budget(saved["--steps"], saved["--seconds"], saved["--target-db"])
 
 
 def _check_voxels(source: Any, checkpoint: Path) -> None:
@@ -196,28 +152,13 @@ def _fit(
             resume=checkpoint if options.resume else None,
         )
     except Interrupted as stop:
-        where = f"the fit so far is in {stop.checkpoint}"
-        if stop.checkpoint != checkpoint:
-            where += f" (move it to {checkpoint} once there is room)"
-        message = f"stopped after step {stop.step}; {where}, and this goes on with it:\n{terminal.resuming()}"
-        raise Stopped(message, stop.signal_number) from None
+        raise interrupted(stop, checkpoint, terminal) from None
 
 
 def _write(fit: Fit, folder: Path, *, overwrite: bool) -> dict[str, str]:
-    """The run folder; if it cannot take the model, the model is saved elsewhere rather than lost."""
-    from staf._files import WriteError
     from staf.reports import write_run
 
-    try:
-        paths = write_run(fit, folder, overwrite=overwrite)
-    except KeyboardInterrupt as stop:
-        # The model is written first, and whole or not at all.
-        number = getattr(stop, "signal_number", SIGINT)
-        raise Stopped(f"stopped while the folder was written; {folder} holds what was ready", number) from None
-    except WriteError as error:
-        rescue = Path(tempfile.mkdtemp(prefix="staf-")) / "model.safetensors"
-        fit.save(rescue)
-        raise UserError(f"{error.strerror or error}; the fitted model is in {rescue}") from error
+    paths = write_run(fit, folder, overwrite=overwrite)
     names = ("model", "reconstruction", "history", "metrics", "config", "report")
     return {name: str(path) for name in names if (path := getattr(paths, name)) is not None}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,22 +10,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from staf.cli.errors import Stopped, UserError
-from staf.cli.options import MODEL_NAMES, BudgetOptions, Count, Device, Flag, OutFolder, device_name
+from staf.cli.errors import UserError
+from staf.cli.options import MODEL_NAMES, FitOptions, Flag
 from staf.cli.outputs import MEBIBYTE, prepare_folder
+from staf.cli.resuming import CHECKPOINT, check_folder, interrupted, resumed
 from staf.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from staf.api import Fit
-    from staf.fitting import Plan
+    from staf.fitting import Budget, Plan
 
 MODEL, METRICS, FIGURE = "model.safetensors", "metrics.json", "comparison.png"
 
 
 @dataclass(frozen=True, kw_only=True)
-class RestorationOptions(BudgetOptions):
+class RestorationOptions(FitOptions):
     """How an image is restored and where it goes."""
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
@@ -32,20 +34,16 @@ class RestorationOptions(BudgetOptions):
     model: Annotated[str, arg(metavar="NAME", help=f"The network: {', '.join(MODEL_NAMES)}.")] = "staf"
     paper: Flag = False
     """The paper's network and schedule instead of ours; STAF only."""
-    seed: Count = None
-    """Same seed, same machine, same bits (0 if not given)."""
-    device: Device = None
-    """cpu, cuda or cuda:N; by default a GPU if there is one."""
-    out: OutFolder = None
-    """Folder for what is made."""
-    overwrite: Flag = False
-    """Replace what an earlier run has left in the folder."""
-    json: Flag = False
-    """Print one JSON document on stdout, and nothing else there."""
-    explain: Flag = False
-    """Say what the plan chose, and why."""
-    progress: Annotated[bool, arg(help_behavior_hint="")] = True
-    """Show progress on stderr, which is the default, or not."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a restoration goes, how many bytes it may need there, and the seed and budget it has."""
+
+    folder: Path
+    needed: int
+    seed: int
+    budget: Budget
 
 
 def open_image(options: RestorationOptions) -> Any:
@@ -60,43 +58,65 @@ def open_image(options: RestorationOptions) -> Any:
     return image
 
 
-def folder_for(options: RestorationOptions, name: str, image: Any, files: Sequence[str]) -> Path:
-    """The output folder, ready to be written."""
+def start_for(options: RestorationOptions, name: str, image: Any, files: Sequence[str]) -> Start:
+    """The folder, checked, and the seed and budget: those that were given, or those of the interrupted fit."""
     folder = options.out or Path("runs") / f"{image.name}-{name}"
-    if folder.exists() and not folder.is_dir():
-        raise UserError(f"{folder} is a file: name a folder with --out")
-    found = [file for file in files if (folder / file).exists()]
-    if found and not options.overwrite:
-        raise UserError(f"{folder} already holds {found[0]}: pass --overwrite to replace it, or another --out")
-    prepare_folder(folder, 8 * MEBIBYTE + 64 * image.array.nbytes)
-    return folder
+    check_folder(options, folder, next((file for file in files if (folder / file).exists()), None))
+    seed, budget = options.seed or 0, options.budget()
+    if options.resume:
+        seed, budget = resumed(options, options.model, folder / CHECKPOINT)
+    return Start(folder, 8 * MEBIBYTE + 64 * image.array.nbytes, seed, budget)
 
 
-def fit_task(options: RestorationOptions, terminal: Terminal, task: Any, plan: Plan, callbacks: Sequence[Any]) -> Fit:
-    """Fit a task by a plan; an interrupted restoration leaves nothing behind."""
+def fit_task(
+    options: RestorationOptions, terminal: Terminal, start: Start, task: Any, plan: Plan, callbacks: Sequence[Any]
+) -> Fit:
+    """Fit a task by a plan, or go on with it; stopped, it leaves a checkpoint in the folder."""
     from staf.api import fit
     from staf.fitting import Interrupted
 
-    budget = options.budget()
+    checkpoint = start.folder / CHECKPOINT
+    if options.resume:
+        _check_same(options, start, task, plan)
     if options.explain:
-        terminal.explain(f"{options.file} on {device_name(options.device)}:", plan.reasons)
+        terminal.explain(f"{options.file} on {options.device_name()}:", plan.reasons)
+    prepare_folder(start.folder, start.needed)
+    if options.overwrite:
+        checkpoint.unlink(missing_ok=True)
     try:
         return fit(
             task,
             plan=plan,
-            steps=budget.steps,
-            seconds=budget.seconds,
-            target_db=budget.target_db,
-            seed=options.seed or 0,
-            device=device_name(options.device),
+            steps=start.budget.steps,
+            seconds=start.budget.seconds,
+            target_db=start.budget.target_db,
+            seed=start.seed,
+            device=options.device_name(),
             progress=None if options.progress else False,
             callbacks=callbacks,
+            checkpoint=checkpoint,
+            resume=checkpoint if options.resume else None,
         )
     except Interrupted as stop:
-        if stop.checkpoint is not None:
-            stop.checkpoint.unlink(missing_ok=True)
-        sooner = "with --steps or --seconds it ends sooner, and leaves a picture"
-        raise Stopped(f"stopped after step {stop.step}; nothing is kept: {sooner}", stop.signal_number) from None
+        raise interrupted(stop, checkpoint, terminal) from None
+
+
+def _check_same(options: RestorationOptions, start: Start, task: Any, plan: Plan) -> None:
+    """Refuse to go on with another picture or network than the interrupted fit's, and name the options that choose."""
+    from staf.fitting import read_header
+    from staf.fitting.checkpoint import fingerprint
+
+    about = read_header(start.folder / CHECKPOINT).metadata
+    same_data = about.get("fingerprint") == fingerprint(task)
+    if same_data and about.get("architecture") == getattr(plan.field(start.seed), "architecture", None):
+        return
+    shared = {entry.name for entry in dataclasses.fields(RestorationOptions)}
+    own = [entry.name for entry in dataclasses.fields(options) if entry.name not in shared]
+    flags = ", ".join(f"--{name.replace('_', '-')}" for name in [*own, "paper"])
+    raise UserError(
+        f"the interrupted fit is of another {'network' if same_data else 'picture, or of other options'}: give the "
+        f"same file, and {flags} and --device as they were then"
+    )
 
 
 def as_picture(task: Any, restored: Tensor) -> Any:
@@ -104,21 +124,24 @@ def as_picture(task: Any, restored: Tensor) -> Any:
     return task.signal.from_values(task.transform.values(restored.float()))
 
 
-def write(folder: Path, fit: Fit, pictures: Mapping[str, Any], document: dict[str, Any]) -> dict[str, str]:
-    """The model first, then pictures by file name, then metrics.json; where each is."""
+def write(folder: Path, fit: Fit, name: str) -> dict[str, str]:
+    """The model, then the restored picture by file name; where each is."""
+    files = {"model": folder / MODEL, Path(name).stem: folder / name}
+    fit.save(folder / MODEL)
+    fit.reconstruction.save(folder / name)
+    return {name: str(path) for name, path in files.items()}
+
+
+def write_metrics(folder: Path, document: dict[str, Any]) -> str:
+    """metrics.json; where it is."""
     import json
 
     from staf._files import atomic_write
     from staf.experiments.plain import plain
 
-    files = {"model": folder / MODEL}
-    fit.save(files["model"])
-    for name, image in pictures.items():
-        files[Path(name).stem] = folder / name
-        image.save(folder / name)
-    files["metrics"] = folder / METRICS
-    atomic_write(files["metrics"], json.dumps(plain(document), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
-    return {name: str(path) for name, path in files.items()}
+    text = json.dumps(plain(document), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    atomic_write(folder / METRICS, text)
+    return str(folder / METRICS)
 
 
 def draw(folder: Path, task: Any, rows: Mapping[str, tuple[dict[str, float], Tensor]]) -> str:
