@@ -30,6 +30,7 @@ EXPERIMENTS = {
     "super-resolution": "staf.experiments.super_resolution",
     "denoising": "staf.experiments.denoising",
     "recipe-search": "staf.experiments.recipe_search",
+    "restoration-search": "staf.experiments.restoration_search",
     "recipe-ablation": "staf.experiments.recipe_ablation",
     "model-table": "staf.experiments.model_table",
     "time-to-quality": "staf.experiments.time_to_quality",

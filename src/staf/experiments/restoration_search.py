@@ -1,0 +1,184 @@
+"""The same number of tuning trials for every network in super-resolution and denoising, with the log of all trials.
+
+    python -m staf.experiments restoration-search --task denoising --images kodim03.npy --trials 8 --steps 300
+
+Tasks, held-out pixels and measures are those of the experiments `super-resolution` and `denoising` under `ours`. Every
+fit has full batches, the plan of a GPU, wherever it runs. The table has each network's best trial as a row for the
+tables of `staf.fitting.restoration_plans`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from staf._files import atomic_write
+from staf.experiments import denoising, super_resolution
+from staf.experiments.choices import Choice
+from staf.experiments.experiment import Context, Data, Outcome
+from staf.experiments.protocols import MODELS
+from staf.experiments.restoration_space import TASKS, in_code, settings_of, trials
+from staf.experiments.result import Result
+from staf.experiments.search_log import Trial, log_rows, ranked, write_log
+from staf.experiments.sources import Source, add_source_arguments, chosen_sources, open_source, source_data
+from staf.experiments.tables import Table, number
+
+NAME = "restoration-search"
+
+
+@dataclass(frozen=True)
+class RestorationTrial:
+    """One trial of one network, restoring one image; the seed draws weights, noise and held-out pixels."""
+
+    task: str
+    signal: str
+    choice: Choice
+    trial: int
+    steps: int
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class RestorationSearch:
+    """The experiment; `sources` maps the names in configurations to images."""
+
+    sources: Mapping[str, Source]
+
+    name = NAME
+    version = 1
+    protocol = (
+        "trial 0 is the default plan; the others are one Latin hypercube for every network over the rate and the "
+        "network's own constants; full batches; super-resolution: 4 times, 2x2 points a pixel, final weights; "
+        "denoising: 10 photons, weights by 5% held-out pixels; PSNR against the clean image, one fresh pass, clamped, "
+        "peak 1"
+    )
+
+    def label(self, configuration: RestorationTrial) -> str:
+        c = configuration
+        return f"{c.task} {c.choice.model} trial {c.trial} {c.signal} seed {c.seed}"
+
+    def data(self, configuration: RestorationTrial) -> Data:
+        return source_data(self.sources[configuration.signal], configuration.signal)
+
+    def run(self, configuration: RestorationTrial, context: Context) -> Outcome:
+        from staf.experiments.choice_run import make_room
+        from staf.experiments.step_times import timed_outcome
+        from staf.fitting.restoration_plans import with_settings
+        from staf.tasks import KeepBestHeldOut
+
+        c = configuration
+        task, default = task_and_plan(open_source(self.sources[c.signal], c.signal), c)
+        plan = with_settings(default, task, c.choice.model, settings_of(c.choice))
+        watching: list[Any] = []
+        if c.task == "denoising":
+            watching = [KeepBestHeldOut(task, every=max(1, c.steps // 100))]
+            # What the callback has seen is not in a checkpoint, so an interrupted run begins again.
+            context.checkpoint.unlink(missing_ok=True)
+        fit = context.fit(task, plan=plan, seed=c.seed, callbacks=watching)
+        kept_step = watching[0].best_step if watching else fit.result.steps
+        module: Any = fit.module
+        outcome = timed_outcome(fit, task.points, architecture=module.architecture, kept_step=kept_step)
+        make_room(context.device)
+        return outcome
+
+
+def task_and_plan(image: Any, configuration: RestorationTrial) -> tuple[Any, Any]:
+    """What the experiment of that name fits under `ours`, and its default plan for a GPU."""
+    c = configuration
+    module: Any = denoising if c.task == "denoising" else super_resolution
+    run = {"denoising": denoising.DenoisingRun, "super-resolution": super_resolution.SuperResolutionRun}[c.task]
+    own = run(c.signal, c.choice.model, seed=c.seed, steps=c.steps)
+    task = module.task_of(image, own)
+    return task, module.plan_of(task, own, "cuda")
+
+
+def table(results: Sequence[Result]) -> Table:
+    """A row for each task and network: its default plan, its best trial, and what that trial is."""
+    columns = ["network", "task", "default (dB)", "best (dB)", "median (dB)", "best trial", "best settings"]
+    columns += ["diverged", "trials"]
+    rows = []
+    for task, members in by_task(results).items():
+        ordered = sorted(ranked(log_rows(members)).items(), key=lambda item: -item[1][0].psnr)
+        rows += [_row(model, task, found) for model, found in ordered]
+    signals = sorted({result.data_name for result in results})
+    steps = sorted({int(result.configuration["steps"]) for result in results})
+    title = f"Restoration by equal trials, {'/'.join(map(str, steps))} steps on {', '.join(signals)}"
+    return Table(title, columns, rows)
+
+
+def by_task(results: Sequence[Result]) -> dict[str, list[Result]]:
+    """The results of each task that has any."""
+    groups = {task: [result for result in results if result.configuration["task"] == task] for task in TASKS}
+    return {task: members for task, members in groups.items() if members}
+
+
+def _row(model: str, task: str, found: Sequence[Trial]) -> list[str]:
+    best = found[0]
+    default = next((trial for trial in found if trial.number == 0), None)
+    return [
+        model,
+        task,
+        "-" if default is None else number(default.psnr),
+        number(best.psnr),
+        number(sorted(trial.psnr for trial in found)[len(found) // 2]),
+        str(best.number),
+        in_code(best.choice),
+        str(sum(trial.diverged > 0 for trial in found)),
+        str(len(found)),
+    ]
+
+
+def figure(results: Sequence[Result]) -> Any:
+    """Every trial of every network for one task as a dot, the default plan as a ring."""
+    from staf.experiments.dots import dot_figure
+
+    by_model = dict(sorted(ranked(log_rows(results)).items(), key=lambda item: item[1][0].psnr))
+    return dot_figure(
+        {model: [trial.psnr for trial in members] for model, members in by_model.items()},
+        marked={model: [trial.number == 0 for trial in members] for model, members in by_model.items()},
+        meaning=("a trial", "the default plan"),
+        label="PSNR against the clean image (dB)",
+    )
+
+
+def draw(results: Sequence[Result], folder: Path) -> list[Path]:
+    """A log as CSV and the trials as PNG for each task, and the table as Markdown, from the results alone."""
+    from staf.experiments.runner import draw as draw_file
+
+    if not results:
+        raise ValueError("there are no finished results to draw")
+    atomic_write(folder / f"{NAME}.md", table(results).to_markdown())
+    written = [folder / f"{NAME}.md"]
+    for task, members in by_task(results).items():
+        written.append(write_log(folder / f"{NAME}-{task}.csv", log_rows(members)))
+        written.append(draw_file(folder / f"{NAME}-{task}.png", partial(figure(members).savefig, dpi=150)))
+    return written
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The experiment's own options."""
+    add_source_arguments(parser, recordings=False)
+    parser.add_argument("--task", nargs="+", default=list(TASKS), choices=TASKS)
+    parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME")
+    parser.add_argument("--trials", type=int, default=8, metavar="N", help="of each network, the default plan included")
+    parser.add_argument("--steps", type=int, default=300, metavar="N", help="steps of each fit")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
+    parser.add_argument("--design", type=int, default=0, metavar="N", help="seed of the trials' places in the space")
+
+
+def sweep(arguments: argparse.Namespace) -> tuple[RestorationSearch, list[RestorationTrial]]:
+    """The experiment and its configurations from the options, network by network."""
+    sources = chosen_sources(arguments)
+    runs = []
+    for task, model in itertools.product(arguments.task, arguments.models):
+        tried = trials(task, model, arguments.trials, seed=arguments.design)
+        runs += [
+            RestorationTrial(task, signal, choice, place, arguments.steps, seed)
+            for (place, choice), signal, seed in itertools.product(enumerate(tried), sources, arguments.seeds)
+        ]
+    return RestorationSearch(sources), runs
