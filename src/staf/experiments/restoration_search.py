@@ -77,8 +77,6 @@ class RestorationSearch:
         watching: list[Any] = []
         if c.task == "denoising":
             watching = [KeepBestHeldOut(task, every=max(1, c.steps // 100))]
-            # What the callback has seen is not in a checkpoint, so an interrupted run begins again.
-            context.checkpoint.unlink(missing_ok=True)
         fit = context.fit(task, plan=plan, seed=c.seed, callbacks=watching)
         kept_step = watching[0].best_step if watching else fit.result.steps
         module: Any = fit.module
