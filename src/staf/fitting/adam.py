@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import torch
 import triton
 import triton.language as tl
@@ -78,7 +79,7 @@ class FlatAdam(torch.optim.Optimizer):
         self.flat = torch.cat([parameter.detach().reshape(-1) for parameter in self.members])
         self.mean, self.square = torch.zeros_like(self.flat), torch.zeros_like(self.flat)
         self.count = torch.zeros((), device=rates.device)
-        rows: list[list[list[int]]] = [[] for _ in range(0, len(self.members), TOGETHER)]
+        rows: list[list[np.ndarray]] = [[] for _ in range(0, len(self.members), TOGETHER)]
         start = 0
         for index, parameter in enumerate(self.members):
             size = parameter.numel()
@@ -91,9 +92,11 @@ class FlatAdam(torch.optim.Optimizer):
                 "exp_avg_sq": self.square[place].view(parameter.shape),
             }
             member, group = index % TOGETHER, owners[index]
-            rows[index // TOGETHER] += [[member, group, first, size, start] for first in range(0, size, BLOCK)]
+            firsts = np.arange(0, size, BLOCK)
+            others = [np.full_like(firsts, number) for number in (member, group, size, start)]
+            rows[index // TOGETHER].append(np.stack([*others[:2], firsts, *others[2:]], axis=1))
             start += size
-        self.tables = [torch.tensor(table, device=rates.device).reshape(-1, 5) for table in rows]
+        self.tables = [torch.from_numpy(np.concatenate(table)).to(rates.device) for table in rows]
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]

@@ -72,10 +72,12 @@ class StackedField(nn.Module):
 
     def unstack(self, fields: Sequence[nn.Module]) -> None:
         """Copy each network's tensors into its field, wherever that is."""
-        home = next(fields[0].parameters()).device
-        tensors = {name: tensor.detach().to(home) for name, tensor in self.tensors().items()}
-        for index, field in enumerate(fields):
-            field.load_state_dict({name: tensor[index] for name, tensor in tensors.items()})
+        states = [field.state_dict(keep_vars=True) for field in fields]
+        with torch.no_grad():
+            for name, tensor in self.tensors().items():
+                # One copy from the GPU, then many small ones at home.
+                home = tensor.detach().to(states[0][name].device)
+                torch._foreach_copy_([state[name] for state in states], list(home.unbind()))
 
 
 class StackedTask:

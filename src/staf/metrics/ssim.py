@@ -11,8 +11,10 @@ from staf.metrics.data_range import limits
 
 WINDOW = 11
 SIGMA = 1.5
-# Rows of positions computed at a time, so that a huge image needs little beyond itself.
+# Rows of positions computed at a time, and of channels as many as have so few numbers: a huge image needs little beyond
+# itself, and a small one few calls.
 BAND = 256
+FEW = 2**18
 
 
 def ssim(
@@ -44,21 +46,23 @@ def ssim(
     rows, columns = (_weights(side, prediction.device) for side in prediction.shape[:2])
     positions = prediction.shape[0] - len(rows) + 1
     total = torch.zeros((), dtype=torch.float64, device=prediction.device)
-    for channel in range(prediction.shape[2]):
+    channels = prediction.shape[2]
+    together = max(1, min(channels, FEW // (min(BAND, positions) * prediction.shape[1])))
+    for first in range(0, channels, together):
         for top in range(0, positions, BAND):
-            band = slice(top, min(top + BAND, positions) + len(rows) - 1)
-            x = (prediction[band, :, channel].clamp(low, high) - low).double()
-            y = (target[band, :, channel] - low).double()
+            part = (slice(top, min(top + BAND, positions) + len(rows) - 1), slice(None), slice(first, first + together))
+            x = (prediction[part].clamp(low, high) - low).double().movedim(2, 0)
+            y = (target[part] - low).double().movedim(2, 0)
             total = total + _similarity(x, y, rows, columns, high - low).sum()
     return total / (positions * (prediction.shape[1] - len(columns) + 1) * prediction.shape[2])
 
 
 def _similarity(x: Tensor, y: Tensor, rows: Tensor, columns: Tensor, peak: float) -> Tensor:
-    """The similarity at every position of two (h, w) arrays, in float64: variances are differences of close numbers."""
+    """The similarity at every position of (c, h, w) arrays, in float64: variances are differences of close numbers."""
     c1, c2 = (0.01 * peak) ** 2, (0.03 * peak) ** 2
-    moments = torch.stack([x, y, x * x, y * y, x * y])[:, None]
+    moments = torch.stack([x, y, x * x, y * y, x * y]).flatten(0, 1)[:, None]
     smooth = functional.conv2d(functional.conv2d(moments, rows.view(1, 1, -1, 1)), columns.view(1, 1, 1, -1))
-    mean_x, mean_y, square_x, square_y, product = smooth[:, 0]
+    mean_x, mean_y, square_x, square_y, product = smooth[:, 0].unflatten(0, (5, -1))
     variance_x, variance_y, covariance = square_x - mean_x**2, square_y - mean_y**2, product - mean_x * mean_y
     luminance = (2 * mean_x * mean_y + c1) / (mean_x**2 + mean_y**2 + c1)
     return luminance * (2 * covariance + c2) / (variance_x + variance_y + c2)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
+from staf import ops
 from staf._typing import Float
 from staf.nn._arguments import Depth, Size, check
+from staf.nn._hooks import has_hooks
 from staf.nn.init import TorchWeights, WeightLaw
 from staf.nn.linear import CoordinateLinear, Linear, check_coordinates
+from staf.nn.sine_series import SineSeries
+from staf.ops.linear import current_precision
 
 
 class CoordinateMLP(nn.Module):
@@ -90,11 +94,25 @@ class CoordinateMLP(nn.Module):
         check_coordinates(coordinates, self.in_features)
         z = coordinates if self.encoding is None else self.encoding(coordinates)
         for index, layer in enumerate(self.layers):
+            if index == 0 and z.is_cuda:
+                z = _first(layer, self.activation(0), z)
+                continue
             a = layer(z)
             z = self.activation(index)(a)
             if self.skip and index > 0:
                 z = z + a
         return self.output(z)
+
+
+def _first(layer: nn.Module, activation: nn.Module, z: Tensor) -> Tensor:
+    """The first layer and its activation, as one operation where nobody looks between them."""
+    together = type(layer) is CoordinateLinear and type(activation) is SineSeries
+    if together and current_precision() is not None and not has_hooks(layer, activation):
+        assert isinstance(layer, CoordinateLinear)
+        assert isinstance(activation, SineSeries)
+        c, omega, phi = activation.sinusoids
+        return ops.sine_layer(z, layer.weight, layer.bias, c, omega, phi)
+    return cast(Tensor, activation(layer(z)))
 
 
 def _width(encoding: nn.Module) -> Any:

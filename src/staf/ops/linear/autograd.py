@@ -51,7 +51,7 @@ class Product(Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> Any:
-        return Product.apply(*_merged(info.batch_size, in_dims, inputs)).unflatten(0, (info.batch_size, -1)), 0
+        return Product.apply(*merged(info.batch_size, in_dims, inputs)).unflatten(0, (info.batch_size, -1)), 0
 
 
 class Sums(Function):
@@ -81,7 +81,7 @@ class Sums(Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> Any:
-        outputs = Sums.apply(*_merged(info.batch_size, in_dims, inputs))
+        outputs = Sums.apply(*merged(info.batch_size, in_dims, inputs))
         return tuple(out.unflatten(0, (info.batch_size, -1)) for out in outputs), (0, 0)
 
 
@@ -90,7 +90,7 @@ def _of_inputs(a: Tensor, precision: str) -> str:
     return "fp32" if a.shape[-1] <= COORDINATES else precision
 
 
-def _merged(size: int, in_dims: tuple[int | None, ...], inputs: tuple[Any, ...]) -> list[Any]:
+def merged(size: int, in_dims: tuple[int | None, ...], inputs: tuple[Any, ...]) -> list[Any]:
     """Merge the mapped dimension of every tensor into its leading batch of networks."""
     merged: list[Any] = []
     for value, dim in zip(inputs, in_dims, strict=True):

@@ -44,7 +44,8 @@ def product(a: Tensor, b: Tensor, bias: Tensor | None, precision: str) -> Tensor
     columns = b.shape[1]
     few = rows * networks <= FEW_POINTS
     several = precision == "tf32" and not few and networks > 1 and bias is not None and columns > 128
-    if depth > COORDINATES and columns > THIN and not several and _by_library(precision, columns, few):
+    by_library = _by_library(precision, columns, few) and not several
+    if depth > COORDINATES and columns > THIN and (by_library or not _is_aligned(depth, columns)):
         return _library_product(a, b, bias, precision)
     out = torch.empty(networks, rows, columns, device=a.device, dtype=a.dtype)
     if out.numel() == 0:
@@ -94,7 +95,7 @@ def sums(g: Tensor, a: Tensor, precision: str) -> tuple[Tensor, Tensor]:
         return _thin_sums(g, a)
     few = rows * networks <= FEW_POINTS
     known = column_sums.found(g)
-    if _by_library(precision, columns, few):
+    if _by_library(precision, columns, few) or not _is_aligned(depth, columns):
         with library_precision(precision):
             weight = torch.mm(g[0].T, a[0])[None] if networks == 1 else torch.bmm(g.mT, a)
         return weight, known if known is not None else _thin_sums(g, a[..., :0])[1]
@@ -190,6 +191,11 @@ def _finished(
 def _by_library(precision: str, columns: int, few: bool) -> bool:
     """Whether cuBLAS does it: always in float32, and in tf32 unless points are few and columns are not."""
     return precision == "fp32" or (precision == "tf32" and not (few and columns > FEW_COLUMNS))
+
+
+def _is_aligned(depth: int, columns: int) -> bool:
+    """Whether rows begin where 16 bytes do; ours would read others number by number, for several times as long."""
+    return depth % 4 == 0 and columns % 4 == 0
 
 
 def _library_product(a: Tensor, b: Tensor, bias: Tensor | None, precision: str) -> Tensor:

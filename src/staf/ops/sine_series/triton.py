@@ -129,7 +129,7 @@ def _shared_gradients(grad: Tensor, x: Tensor, parameters: list[Tensor], in_x: T
         options |= {"SMALL": _small_angle(terms, reduced), "maxnreg": MANY_REGISTERS}
     with torch.cuda.device(x.device):
         kernel[(slots * networks,)](grad, x, *parameters, in_x, partial, columns, elements, slots, tiles, **options)
-        sums, column_out = _finished_shared(partial, parameters[0], slots, columns, width if period else 0, scaled=True)
+        sums, column_out = finished_shared(partial, parameters[0], slots, columns, width if period else 0, scaled=True)
     if period:
         column_sums.leave(in_x, column_out)
     return sums
@@ -142,7 +142,7 @@ def _period(width: int, block: int, parts: int) -> int:
     return period if width >= LEAST_WIDTH and aligned and parts % period == 0 else 0
 
 
-def _finished_shared(
+def finished_shared(
     partial: Tensor, amplitude: Tensor, slots: int, columns: Tensor, width: int, scaled: bool
 ) -> tuple[Tensor, Tensor]:
     """Add up the slots: the parameters' sums (3, networks, 1, terms) and those of columns (networks, width)."""
@@ -213,7 +213,7 @@ def _summed(kernel: triton.JITFunction, arguments: list[Tensor], x: Tensor, ampl
     with torch.cuda.device(x.device):
         kernel[grid](*arguments, partial, points, width, elements, slots, tiles, **options)
         if shared:
-            return _finished_shared(partial, amplitude, slots, partial, 0, scaled)[0]
+            return finished_shared(partial, amplitude, slots, partial, 0, scaled)[0]
         out = torch.empty((3, networks, columns, terms), device=x.device, dtype=torch.float32)
         finish_kernel[(columns * networks, 3 * terms)](
             partial, amplitude, out, slots, width, networks, TERMS=terms, SCALED=scaled, BLOCK=1024

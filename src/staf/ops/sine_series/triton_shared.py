@@ -71,7 +71,7 @@ def shared_value_kernel(
 
 
 @triton.jit
-def _term(amplitude_pointer, frequency_pointer, phase_pointer, place):
+def term(amplitude_pointer, frequency_pointer, phase_pointer, place):
     """A term's constants: three of its angle, and its steepest slope."""
     frequency = tl.load(frequency_pointer + place)
     high, low, rest = turns(frequency, tl.load(phase_pointer + place))
@@ -79,7 +79,7 @@ def _term(amplitude_pointer, frequency_pointer, phase_pointer, place):
 
 
 @triton.jit
-def _added(parts, index: tl.constexpr, more, count: tl.constexpr):
+def added(parts, index: tl.constexpr, more, count: tl.constexpr):
     """The tuple with `more` added to one member."""
     result = ()
     for part in tl.static_range(count):
@@ -117,7 +117,7 @@ def few_gradients_kernel(
     constants = ()
     sums = ()
     for k in tl.static_range(TERMS):
-        high, low, rest, steep = _term(amplitude_pointer, frequency_pointer, phase_pointer, sets + k)
+        high, low, rest, steep = term(amplitude_pointer, frequency_pointer, phase_pointer, sets + k)
         constants = constants + (high, low, rest, steep)  # noqa: RUF005
         sums = sums + (nothing, nothing, nothing)  # noqa: RUF005
     columns = ()
@@ -136,23 +136,23 @@ def few_gradients_kernel(
             x = xs[part]
             grad = grads[part]
             slope = nothing
-            added = ()
+            more = ()
             for k in tl.static_range(TERMS):
                 angle = reduced_angle(x, constants[4 * k], constants[4 * k + 1], constants[4 * k + 2])
                 cosine = hardware_cosine(angle)
                 weighted = grad * cosine
                 slope += constants[4 * k + 3] * cosine
-                added = added + (  # noqa: RUF005
+                more = more + (  # noqa: RUF005
                     sums[3 * k] + grad * hardware_sine(angle),
                     sums[3 * k + 1] + weighted * x,
                     sums[3 * k + 2] + weighted,
                 )
-            sums = added
+            sums = more
             in_x = grad * slope
             inside = start + part * BLOCK + lanes
             tl.store(in_x_pointer + network * elements + inside, in_x, mask=inside < elements)
             if PERIOD > 0:
-                columns = _added(columns, part % PERIOD, in_x, PERIOD)
+                columns = added(columns, part % PERIOD, in_x, PERIOD)
     first = partial_pointer + network * 3 * TERMS * slots + slot
     for k in tl.static_range(TERMS):
         for which in tl.static_range(3):
@@ -261,7 +261,7 @@ def many_gradients_kernel(
             in_x = grads[part] * slopes[part]
             tl.store(in_x_pointer + network * elements + inside, in_x, mask=inside < elements)
             if PERIOD > 0:
-                columns = _added(columns, part % PERIOD, in_x, PERIOD)
+                columns = added(columns, part % PERIOD, in_x, PERIOD)
         # The sums that one thread has stored are loaded by all of them for the next tile.
         tl.debug_barrier()
     for part in tl.static_range(PERIOD):
