@@ -31,6 +31,12 @@ def test_the_papers_protocol(staf, picture):
     assert staf("denoise", picture, "--photons", 10, "--paper", "--steps", 2, "--json").json["steps"] == 2
 
 
+def test_a_fit_that_ends_before_held_out_pixels_are_looked_at_keeps_its_last_weights(staf, picture):
+    document = staf("denoise", picture, "--target-db", 1, "--json").json
+    assert document["steps"] < 10
+    assert document["kept_step"] == document["steps"]
+
+
 def test_mistakes(staf, picture, here):
     assert "count must be a positive number of photons, got -10" in staf("denoise", picture, "--photons", -10).refused()
     assert "give both" in staf("denoise", picture, "--readout", 2).refused()

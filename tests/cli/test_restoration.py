@@ -154,8 +154,9 @@ def test_ctrl_c_after_the_fit_leaves_the_model_and_the_picture(staf, picture, he
     assert "stopped while the folder was written; o holds what was ready" in ran.err
     assert {"model.safetensors", "denoised.png"} <= {path.name for path in (here / "o").iterdir()}
     # Only a fit of over a minute, or one that was interrupted before, has a checkpoint to make the rest from.
+    flag = "--resume" if goes_on else "--overwrite"
+    assert ran.err.splitlines()[-1].endswith(f"--out o {flag}")
     assert ("this makes the rest" in ran.err) == goes_on
-    if goes_on:
-        assert staf(*words_of(ran.err.splitlines()[-1])).code == 0
-        assert {"comparison.png", "metrics.json"} <= {path.name for path in (here / "o").iterdir()}
-        assert not (here / "o" / CHECKPOINT).exists()
+    assert staf(*words_of(ran.err.splitlines()[-1])).code == 0
+    assert {"comparison.png", "metrics.json"} <= {path.name for path in (here / "o").iterdir()}
+    assert not (here / "o" / CHECKPOINT).exists()

@@ -107,13 +107,15 @@ def _finish(
     from staf.tasks.classical import denoised, measured
 
     task: Any = fit.task
+    # A fit that ended before held-out pixels were looked at has its last weights.
+    kept = keep.best_step or fit.result.steps
     files = write(folder, fit, name)
     document: dict[str, Any] = {
         "verb": "denoise",
         "file": str(options.file),
         "model": options.model,
         "metrics": dict(fit.metrics),
-        "kept_step": keep.best_step,
+        "kept_step": kept,
         "steps": fit.result.steps,
         "seconds": round(fit.result.seconds, 3),
         "notes": list(fit.notes),
@@ -136,6 +138,6 @@ def _finish(
             f"the best step by the truth, which nothing but an oracle knows: {oracle.psnr:.2f} dB at step {oracle.step}"
         )
     files["metrics"] = write_metrics(folder, document)
-    terminal.say(f"{files['denoised']}: the weights of step {keep.best_step} of {fit.result.steps}")
+    terminal.say(f"{files['denoised']}: the weights of step {kept} of {fit.result.steps}")
     terminal.finish({**document, "out": str(folder), "files": files})
     return 0

@@ -83,9 +83,10 @@ def finishing(fit: Fit, folder: Path, terminal: Terminal) -> Iterator[None]:
         yield
     except KeyboardInterrupt as stop:
         # Files are written whole or not at all, the model first.
-        message = f"stopped while the folder was written; {folder} holds what was ready"
-        if (folder / CHECKPOINT).exists():
-            message += f", and this makes the rest:\n{terminal.resuming()}"
+        message = f"stopped while the folder was written; {folder} holds what was ready, and this makes "
+        # A fit of less than a minute may have left no checkpoint.
+        kept = (folder / CHECKPOINT).exists()
+        message += f"the rest:\n{terminal.resuming()}" if kept else f"all of it again:\n{terminal.anew()}"
         raise Stopped(message, getattr(stop, "signal_number", SIGINT)) from None
     except WriteError as error:
         rescue = Path(tempfile.mkdtemp(prefix="staf-")) / "model.safetensors"

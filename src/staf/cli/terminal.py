@@ -18,8 +18,15 @@ class Terminal:
 
     def resuming(self) -> str:
         """The command that goes on with what this one began, ready to be pasted into a shell."""
+        return self._again("--resume")
+
+    def anew(self) -> str:
+        """The command that does all of this one again."""
+        return self._again("--overwrite")
+
+    def _again(self, flag: str) -> str:
         words = [word for word in self.command[1:] if word not in ("--resume", "--overwrite")]
-        return f"{self.command[0]} {shlex.join([*words, '--resume'])}"
+        return f"{self.command[0]} {shlex.join([*words, flag])}"
 
     def say(self, text: str = "") -> None:
         """A line of the result, for people."""
