@@ -94,24 +94,27 @@ class CoordinateMLP(nn.Module):
         check_coordinates(coordinates, self.in_features)
         z = coordinates if self.encoding is None else self.encoding(coordinates)
         for index, layer in enumerate(self.layers):
-            if index == 0 and z.is_cuda:
-                z = _first(layer, self.activation(0), z)
-                continue
-            a = layer(z)
-            z = self.activation(index)(a)
             if self.skip and index > 0:
-                z = z + a
+                a = layer(z)
+                z = self.activation(index)(a) + a
+            else:
+                z = _activated(layer, self.activation(index), z)
         return self.output(z)
 
 
-def _first(layer: nn.Module, activation: nn.Module, z: Tensor) -> Tensor:
-    """The first layer and its activation, as one operation where nobody looks between them."""
-    together = type(layer) is CoordinateLinear and type(activation) is SineSeries
-    if together and current_precision() is not None and not has_hooks(layer, activation):
-        assert isinstance(layer, CoordinateLinear)
-        assert isinstance(activation, SineSeries)
+def _activated(layer: nn.Module, activation: nn.Module, z: Tensor) -> Tensor:
+    """activation(layer(z)), as one operation where a GPU gains by it and nobody looks between the two."""
+    if (
+        z.is_cuda
+        and current_precision() is not None
+        and type(activation) is SineSeries
+        and type(layer) in (CoordinateLinear, Linear)
+        and z.dtype == layer.weight.dtype
+        and not has_hooks(layer, activation)
+    ):
         c, omega, phi = activation.sinusoids
-        return ops.sine_layer(z, layer.weight, layer.bias, c, omega, phi)
+        weight, bias = cast("tuple[Tensor, Tensor]", (layer.weight, layer.bias))
+        return ops.sine_layer(z, weight, bias, c, omega, phi)
     return cast(Tensor, activation(layer(z)))
 
 

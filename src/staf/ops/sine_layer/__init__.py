@@ -1,4 +1,4 @@
-"""`sine_layer`: a linear layer and the sine series above it, in one pass where the layer's inputs are coordinates."""
+"""`sine_layer`: a linear layer and the sine series above it as one operation, which saves passes over memory."""
 
 from __future__ import annotations
 
@@ -24,25 +24,35 @@ def sine_layer(
     frequency: Float[Tensor, "*set terms"],
     phase: Float[Tensor, "*set terms"],
 ) -> Float[Tensor, "*points m"]:
-    """rho(x W^T + b), with rho of `sine_series`.
+    """rho(x W^T + b), with rho of `sine_series`; the same numbers as `sine_series(linear(x, weight, bias), ...)`.
 
-    Inside a `product_precision` block, float32 coordinates on CUDA (up to 4 inputs, one set of up to 8 terms, 128, 256
-    or 512 neurons) go through kernels that keep neither x W^T + b nor its gradient in memory: both are a few
-    multiplications away from what is read anyway. Everywhere else this is `sine_series(linear(x, weight, bias), ...)`,
-    and so are derivatives by x and derivatives of derivatives. Forward mode raises where `linear` does.
+    Inside a `product_precision` block on CUDA, in float32, with one set of up to 8 terms and 128, 256 or 512 neurons:
+
+    - Of up to 4 coordinates, neither x W^T + b nor its gradient is kept in memory: both are a few multiplications away
+      from what is read anyway.
+    - Of hidden layers of several networks (`vmap`) beside products of ten bits, the bias is added by the sines.
+
+    Everywhere else it is those two operations, and so are derivatives by coordinates and derivatives of derivatives.
+    Forward mode raises where `linear` does.
 
     >>> c, w, p = torch.ones(1), torch.full((1,), 30.0), torch.zeros(1)
     >>> sine_layer(torch.zeros(5, 2), torch.ones(8, 2), torch.zeros(8), c, w, p).shape
     torch.Size([5, 8])
     """
     sinusoids = (amplitude, frequency, phase)
-    if not _is_fused(x, weight, bias, *sinusoids):
+    precision = current_precision()
+    coordinates = x.shape[-1] <= MOST_INPUTS and not x.requires_grad
+    several = precision == "tf32" and x.shape[-1] in WIDTHS and torch._C._functorch.is_batchedtensor(weight)
+    if not (coordinates or several) or not _is_fused(x, weight, bias, *sinusoids):
         return sine_series(linear(x, weight, bias), *sinusoids)
-    from staf.ops.sine_layer.autograd import Layer
+    from staf.ops.sine_layer.autograd import Biased, Coordinates
 
     tensors = (x.reshape(1, -1, x.shape[-1]), weight[None], bias[None], *(part[None, None] for part in sinusoids))
-    plain = values_only(x, weight, bias, *sinusoids)
-    out = Layer.forward(*tensors) if plain else Layer.apply(*tensors)
+    if several:
+        out = Biased.apply(*tensors, precision)[0]
+    else:
+        plain = values_only(x, weight, bias, *sinusoids)
+        out = Coordinates.forward(*tensors) if plain else Coordinates.apply(*tensors)
     return out.reshape(*x.shape[:-1], weight.shape[0])
 
 
@@ -52,9 +62,7 @@ def _is_fused(x: Tensor, weight: Tensor, bias: Tensor, *sinusoids: Tensor) -> bo
         and current_precision() is not None
         and not torch.compiler.is_compiling()
         and not torch.is_autocast_enabled("cuda")
-        and not x.requires_grad
         and x.dim() >= 2
-        and x.shape[-1] <= MOST_INPUTS
         and weight.shape[0] in WIDTHS
         and sinusoids[0].dim() == 1
         and sinusoids[0].shape[0] <= MOST_TERMS

@@ -7,6 +7,8 @@ Nothing here waits for the device, so calls can be captured in a CUDA graph once
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import triton
 from torch import Tensor
@@ -43,8 +45,15 @@ ROW_PROGRAMS = 512
 SECOND_TILE = (2, 512, 4)
 
 
-def value(x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor, reduced: bool = False) -> Tensor:
-    """The series itself."""
+def value(
+    x: Tensor,
+    amplitude: Tensor,
+    frequency: Tensor,
+    phase: Tensor,
+    reduced: bool = False,
+    bias: Tensor | None = None,
+) -> Tensor:
+    """The series itself; of x + bias (networks, width), for one set, where a bias is given."""
     x = x.contiguous()
     parameters = _contiguous(amplitude, frequency, phase)
     out = torch.empty_like(x)
@@ -56,7 +65,10 @@ def value(x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor, reduce
             slots = triton.cdiv(elements, block)
             options = {"TERMS": terms, "BLOCK": block, "UNROLL": _unroll(terms), "num_warps": warps}
             small = _small_angle(terms, reduced)
-            shared_value_kernel[(slots * networks,)](x, *parameters, out, elements, slots, SMALL=small, **options)
+            biased = 0 if bias is None else x.shape[2]
+            shared_value_kernel[(slots * networks,)](
+                x, bias, *parameters, out, elements, slots, SMALL=small, BIASED=biased, **options
+            )
         else:
             points, width, elements, options = _layout(x, amplitude, COLUMN_VALUE_TILE)
             slots = triton.cdiv(points, options["ROWS"])
@@ -66,17 +78,24 @@ def value(x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor, reduce
 
 
 def gradients(
-    grad: Tensor, x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor, reduced: bool = False
+    grad: Tensor,
+    x: Tensor,
+    amplitude: Tensor,
+    frequency: Tensor,
+    phase: Tensor,
+    reduced: bool = False,
+    bias: Tensor | None = None,
 ) -> Four:
     """Gradients of `sum(grad * value)` in x, amplitude, frequency and phase.
 
-    With one set of sinusoids and rows that fill parts, the column sums of the first are left with it.
+    With one set of sinusoids and rows that fill parts, the column sums of the first are left with it. A `bias` is for
+    few terms and such rows.
     """
     grad, x = grad.contiguous(), x.contiguous()
     parameters = _contiguous(amplitude, frequency, phase)
     in_x = torch.empty_like(x)
     if amplitude.shape[1] == 1 and x.numel() > 0:
-        sums = _shared_gradients(grad, x, parameters, in_x, reduced)
+        sums = _shared_gradients(grad, x, bias, parameters, in_x, reduced)
     else:
         sums = _summed(gradients_kernel, [grad, x, *parameters, in_x], x, parameters[0], scaled=True)
     return in_x, sums[0], sums[1], sums[2]
@@ -103,7 +122,9 @@ def second(
     return in_grad, in_x, sums[0], sums[1], sums[2]
 
 
-def _shared_gradients(grad: Tensor, x: Tensor, parameters: list[Tensor], in_x: Tensor, reduced: bool) -> Tensor:
+def _shared_gradients(
+    grad: Tensor, x: Tensor, bias: Tensor | None, parameters: list[Tensor], in_x: Tensor, reduced: bool
+) -> Tensor:
     """Write in_x, leave its column sums with it, and return the three parameters' sums: (3, networks, 1, terms)."""
     networks, _, terms = parameters[0].shape
     few = terms <= FEW_TERMS
@@ -125,10 +146,14 @@ def _shared_gradients(grad: Tensor, x: Tensor, parameters: list[Tensor], in_x: T
         "PERIOD": period,
         "num_warps": warps,
     }
-    if not few:
+    arguments: list[Any] = [grad, x, *parameters, in_x, partial, columns, elements, slots, tiles]
+    if few:
+        arguments.insert(2, bias)
+        options["BIASED"] = 0 if bias is None else width
+    else:
         options |= {"SMALL": _small_angle(terms, reduced), "maxnreg": MANY_REGISTERS}
     with torch.cuda.device(x.device):
-        kernel[(slots * networks,)](grad, x, *parameters, in_x, partial, columns, elements, slots, tiles, **options)
+        kernel[(slots * networks,)](*arguments, **options)
         sums, column_out = finished_shared(partial, parameters[0], slots, columns, width if period else 0, scaled=True)
     if period:
         column_sums.leave(in_x, column_out)

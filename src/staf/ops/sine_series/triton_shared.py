@@ -5,6 +5,8 @@ that `finish_shared_kernel` adds the slots in order. Where a tile holds whole ro
 gradient in x, which the layer below needs for its bias, are made in passing: lane l of part p belongs to the column
 (p BLOCK + l) % width, and PERIOD is how many parts a row takes (0: these sums are not wanted).
 
+BIASED, unless it is 0, is the width of rows to which a bias is added as they are read.
+
 With many terms, one whose angles all lie within SMALL in the numbers at hand goes to the hardware sine as it is, which
 takes four instructions instead of eight; SMALL says how exact that is (`triton.py`), and 0 that no term does.
 """
@@ -38,6 +40,7 @@ def _small(frequency, phase, reach, SMALL: tl.constexpr):
 @triton.jit
 def shared_value_kernel(
     x_pointer,
+    bias_pointer,
     amplitude_pointer,
     frequency_pointer,
     phase_pointer,
@@ -48,6 +51,7 @@ def shared_value_kernel(
     BLOCK: tl.constexpr,
     UNROLL: tl.constexpr,
     SMALL: tl.constexpr,
+    BIASED: tl.constexpr,
 ):
     slot = tl.program_id(0) % slots
     network = (tl.program_id(0) // slots).to(tl.int64)
@@ -56,6 +60,8 @@ def shared_value_kernel(
     place = network * elements + inside
     sets = network * TERMS
     x = tl.load(x_pointer + place, mask=exists, other=0.0)
+    if BIASED > 0:
+        x += tl.load(bias_pointer + network * BIASED + inside % BIASED)
     total = tl.zeros((BLOCK,), dtype=tl.float32)
     reach = _reach(x, SMALL)
     for k in tl.range(0, TERMS, loop_unroll_factor=UNROLL):
@@ -94,6 +100,7 @@ def added(parts, index: tl.constexpr, more, count: tl.constexpr):
 def few_gradients_kernel(
     grad_pointer,
     x_pointer,
+    bias_pointer,
     amplitude_pointer,
     frequency_pointer,
     phase_pointer,
@@ -107,6 +114,7 @@ def few_gradients_kernel(
     BLOCK: tl.constexpr,
     PARTS: tl.constexpr,
     PERIOD: tl.constexpr,
+    BIASED: tl.constexpr,
 ):
     """Gradients for few terms: constants and sums stay in registers over all tiles of a program."""
     slot = tl.program_id(0) % slots
@@ -121,8 +129,11 @@ def few_gradients_kernel(
         constants = constants + (high, low, rest, steep)  # noqa: RUF005
         sums = sums + (nothing, nothing, nothing)  # noqa: RUF005
     columns = ()
-    for _ in tl.static_range(PERIOD):
+    biases = ()
+    for part in tl.static_range(PERIOD):
         columns = columns + (nothing,)  # noqa: RUF005
+        if BIASED > 0:
+            biases = biases + (tl.load(bias_pointer + network * BIASED + part * BLOCK + lanes),)  # noqa: RUF005
     for tile in range(tiles):
         start = (slot.to(tl.int64) * tiles + tile) * PARTS * BLOCK
         xs = ()
@@ -130,7 +141,10 @@ def few_gradients_kernel(
         for part in tl.static_range(PARTS):
             inside = start + part * BLOCK + lanes
             place = network * elements + inside
-            xs = xs + (tl.load(x_pointer + place, mask=inside < elements, other=0.0),)  # noqa: RUF005
+            x = tl.load(x_pointer + place, mask=inside < elements, other=0.0)
+            if BIASED > 0:
+                x += biases[part % PERIOD]
+            xs = xs + (x,)  # noqa: RUF005
             grads = grads + (tl.load(grad_pointer + place, mask=inside < elements, other=0.0),)  # noqa: RUF005
         for part in tl.static_range(PARTS):
             x = xs[part]
