@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 import re
 import signal as signals
 import time
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,14 +14,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
-from torch import nn
 
 from . import __version__
 from ._files import atomic_write
 from .api import Fit, as_signal, choose_device
 from .fitting import FileError, Interrupted, Recipe, read_header
 from .fitting.checkpoint import fingerprint
-from .fitting.many import run_many
+from .fitting.many import Copies, run_many
 from .fitting.plans import Budget, Plan, points_of
 from .fitting.plans import plan as make_plan
 from .fitting.progress import Progress, choose_mode
@@ -161,9 +158,7 @@ def _fit_group(
 
     try:
         tasks = [Reconstruction(signal, recipe.convention).to(device) for _, signal in group]
-        first = plan.field(seed)
-        fields = [first, *(_copied(first) for _ in group[1:])]
-        results = run_many(tasks, fields, recipe, seed=seed, on_step=on_step)
+        results = run_many(tasks, Copies(plan.field(seed), len(group)), recipe, seed=seed, on_step=on_step)
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error) or len(group) == 1:
             raise
@@ -171,12 +166,6 @@ def _fit_group(
             torch.cuda.empty_cache()
         return None
     return [Fit(result, task.to("cpu"), plan, str(device)) for result, task in zip(results, tasks, strict=True)]
-
-
-def _copied(field: nn.Module) -> nn.Module:
-    """A copy. Every part has a dozen empty tables of hooks, which would take most of the time to copy."""
-    tables = (value for part in field.modules() for value in vars(part).values() if isinstance(value, OrderedDict))
-    return copy.deepcopy(field, {id(table): OrderedDict() for table in tables if not table})
 
 
 def _interrupted(stop: Interrupted, finished: int, total: int, folder: Path | None) -> Interrupted:

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from staf.fitting import Recipe, run
-from staf.fitting.many import StackedField, StackedTask, _Keeper, _predictors, run_many
+from staf.fitting.many import Copies, StackedField, StackedTask, _Keeper, _predictors, run_many
 from staf.nn import MODELS, incode, siren, staf
 from staf.signals import Image
 from staf.tasks import Reconstruction
@@ -117,3 +117,28 @@ def test_a_network_that_stays_far_above_its_best_gets_its_best_weights_back():
     for parameter, before in zip(stack.parameters(), start, strict=True):
         assert torch.equal(parameter[0], before[0])
         assert torch.equal(parameter[1], before[1] + 1.0)
+
+
+def test_copies_are_made_once_and_are_apart():
+    first = field()
+    copies = Copies(first, 3)
+    assert len(copies) == 3
+    assert copies[0] is first
+    assert copies[1] is copies[1]
+    assert copies[1].state_dict().keys() == first.state_dict().keys()
+    run_many([task(picture(i)) for i in range(3)], copies, Recipe(steps=3))
+    weights = [dict(member.named_parameters())["output.weight"] for member in copies]
+    assert not torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[1], weights[2])
+    handle = copies[1].register_forward_hook(lambda *_: None)
+    assert not copies[2]._forward_hooks
+    handle.remove()
+
+
+def test_copies_that_fail_say_so_where_they_are_asked_for():
+    class Stubborn(torch.nn.Linear):
+        def __deepcopy__(self, memory):
+            raise MemoryError("no room")
+
+    with pytest.raises(MemoryError, match="no room"):
+        Copies(Stubborn(1, 1), 2)[1]

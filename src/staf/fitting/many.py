@@ -5,7 +5,10 @@ from __future__ import annotations
 import copy
 import math
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -127,6 +130,37 @@ class _Bound:
 Step = Callable[[int, int, float, float], None]
 
 
+class Copies(Sequence[nn.Module]):
+    """A field and copies of it, which are made by another thread while a GPU is at work.
+
+    >>> from staf.nn import siren
+    >>> fields = Copies(siren(2, 3, width=8, depth=2), 3)
+    >>> len(fields), torch.equal(fields[2].output.weight, fields[0].output.weight), fields[2] is fields[0]
+    (3, True, False)
+    """
+
+    def __init__(self, first: nn.Module, count: int) -> None:
+        self.first, self._length = first, count
+        pool = ThreadPoolExecutor(1)
+        self._all = pool.submit(self._make)
+        pool.shutdown(wait=False)
+
+    def _make(self) -> list[nn.Module]:
+        # Every part has a dozen empty tables of hooks, which would take most of the time to copy.
+        attributes = [value for part in self.first.modules() for value in vars(part).values()]
+        tables = [value for value in attributes if isinstance(value, OrderedDict) and not value]
+        copies = [
+            copy.deepcopy(self.first, {id(table): OrderedDict() for table in tables}) for _ in range(self._length - 1)
+        ]
+        return [self.first, *copies]
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._all.result()[index]
+
+
 def run_many(
     tasks: Sequence[Task], fields: Sequence[nn.Module], recipe: Recipe, *, seed: int = 0, on_step: Step | None = None
 ) -> list[Result]:
@@ -138,13 +172,14 @@ def run_many(
     """
     if recipe.steps is None and recipe.epochs is None:
         raise ValueError("many fits at once need a recipe with steps or epochs, not seconds alone")
-    if any(hasattr(field, "bind") for field in fields):
+    starts = [fields.first] * len(fields) if isinstance(fields, Copies) else fields
+    if any(hasattr(field, "bind") for field in starts):
         raise ValueError("networks that read their target (INCODE) are fitted one at a time")
     task = StackedTask(tasks)
     if recipe.batch is not None and len({t.points for t in tasks}) > 1:
         raise ValueError("mini-batches of many signals need signals of one size; use the full batch for mixed sizes")
     device = task.batch(None).target.device
-    stack = StackedField(fields).to(device)
+    stack = StackedField(starts).to(device)
     optimiser = Optimiser(stack, recipe, roles=stack.roles, stacked=True)
     batches = Batches(task.points, recipe.batch_size(task.points), torch.Generator(device).manual_seed(seed))
     total = recipe.total_steps(task.points)

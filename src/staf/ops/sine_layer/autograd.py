@@ -71,6 +71,8 @@ class Biased(Function):
         *tensors, ctx.precision = inputs
         ctx.save_for_backward(*tensors, output[1])
         ctx.mark_non_differentiable(output[1])
+        # Nobody has a gradient for the second output, and zeros for it would have to be written.
+        ctx.set_materialize_grads(False)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
