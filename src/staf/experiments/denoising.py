@@ -52,7 +52,7 @@ class Denoising:
     images: Mapping[str, str]
 
     name = NAME
-    version = 1
+    version = 2
     protocol = (
         "photon noise by mean count, readout noise; PSNR and SSIM of the weights that held-out pixels chose, one fresh "
         "pass, clamped, peak 1, with the best step by the truth beside it; ours: default plan; paper and released: 501 "
@@ -86,8 +86,6 @@ class Denoising:
         every = max(1, (plan.recipe.total_steps(task.points) or 1000) // 100)
         keep, oracle = KeepBestHeldOut(task, every=every), Oracle(task, every=every)
         steps = {} if configuration.steps is None else {"steps": configuration.steps}
-        # What the callbacks have seen is not in a checkpoint, so an interrupted run begins again.
-        context.checkpoint.unlink(missing_ok=True)
         fit = context.fit(task, plan=plan, seed=configuration.seed, callbacks=[keep, oracle], **steps)
         picture = eight_bits(task.restored(fit.module).cpu().reshape(*task.signal.shape, -1).numpy())
         outcome = outcome_of(

@@ -56,7 +56,7 @@ class SuperResolution:
     images: Mapping[str, str]
 
     name = NAME
-    version = 1
+    version = 2
     protocol = (
         "fit the area-downsampled image, measure on the full grid; PSNR and SSIM of the final weights, one fresh pass, "
         "clamped, peak 1, with the best step by the truth beside it; ours: default plan, cell centres, trained through "
