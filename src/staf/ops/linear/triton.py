@@ -35,7 +35,8 @@ COORDINATE_ROWS = 8
 # Layers of up to this many outputs are computed exactly, and up to this many sums are made in one reading.
 THIN = 4
 OUTPUT_TILE = (8, 256, 1)
-THIN_SUMS_TILE, THIN_PROGRAMS = (8, 256), 132 * 4
+# Programs for one network, and for several.
+THIN_SUMS_TILE, THIN_PROGRAMS = (8, 256), (132 * 4, 132 * 16)
 
 
 def product(a: Tensor, b: Tensor, bias: Tensor | None, precision: str) -> Tensor:
@@ -134,7 +135,7 @@ def _thin_sums(g: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
     wide = depth if output else columns
     height, width = THIN_SUMS_TILE if together else (32, 128)
     blocks = triton.cdiv(wide, width) * (1 if together else depth + 1)
-    slots, share = _slots(THIN_PROGRAMS // (blocks * networks), rows, height)
+    slots, share = _slots(THIN_PROGRAMS[networks > 1] // (blocks * networks), rows, height)
     partial, bias = _places(g, columns, depth, slots)
     if together:
         matrices, thin = ((a, g), columns) if output else ((g, a), depth)

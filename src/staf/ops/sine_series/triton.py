@@ -35,6 +35,8 @@ VALUE_BLOCKS = ((2048, 4), (4096, 4))
 LITTLE_WORK = 2**22
 FEW_TILES = ((128, 4, 1, 132 * 8), (128, 8, 4, 132 * 32))
 MANY_TILE = (128, 6, 1, 132 * 96)
+# Several networks with few terms have so many times as many programs.
+SEVERAL = 2
 # Narrower columns are not summed in passing: their sums would have too many rows.
 LEAST_WIDTH = 64
 # Rows, columns and warps of a tile with a set for each column, where this many programs (at most) go down the rows of
@@ -133,6 +135,8 @@ def _shared_gradients(
     width = x.shape[2]
     elements = x.numel() // networks
     tile = block * parts
+    if few and networks > 1:
+        programs *= SEVERAL
     slots = max(1, min(triton.cdiv(programs, networks), triton.cdiv(elements, tile)))
     tiles = triton.cdiv(triton.cdiv(elements, slots), tile)
     slots = triton.cdiv(elements, tiles * tile)
