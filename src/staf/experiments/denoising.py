@@ -43,6 +43,7 @@ class DenoisingRun:
     held_out: float = 0.05
     seed: int = 0
     steps: int | None = None
+    planned_for: str | None = None
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Denoising:
             metrics = {**measured(task, values), "oracle_psnr": measured(task, best)["psnr"]}
             picture = eight_bits(values.reshape(*task.signal.shape, -1).numpy())
             return Outcome(metrics, details=details, arrays={"restored": picture}, shared=shared)
-        plan = plan_of(task, configuration, context.device.split(":")[0])
+        plan = plan_of(task, configuration, configuration.planned_for or context.device.split(":")[0])
         every = max(1, (plan.recipe.total_steps(task.points) or 1000) // 100)
         keep, oracle = KeepBestHeldOut(task, every=every), Oracle(task, every=every)
         steps = {} if configuration.steps is None else {"steps": configuration.steps}
@@ -151,6 +152,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--readout", type=float, default=0.0, metavar="X", help="readout noise in photons")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
     parser.add_argument("--steps", type=int, default=None, metavar="N", help="steps of each fit")
+    parser.add_argument("--planned-for", choices=("cpu", "cuda"), help="whose plan `ours` is (default: the device's)")
 
 
 def sweep(arguments: argparse.Namespace) -> tuple[Denoising, list[DenoisingRun]]:
@@ -161,12 +163,14 @@ def sweep(arguments: argparse.Namespace) -> tuple[Denoising, list[DenoisingRun]]
     noise = {"photons": arguments.photons, "readout": arguments.readout}
     products = itertools.product(images, arguments.models, arguments.protocols, arguments.seeds)
     runs = [
-        DenoisingRun(image, model, protocol, seed=seed, steps=arguments.steps, **noise)
+        DenoisingRun(
+            image, model, protocol, seed=seed, steps=arguments.steps, planned_for=arguments.planned_for, **noise
+        )
         for image, model, protocol, seed in products
     ]
     methods = itertools.product(images, arguments.classical, arguments.seeds)
     runs += [DenoisingRun(image, method, seed=seed, **noise) for image, method, seed in methods]
     example = task_of(open_image(next(iter(images.values()))), DenoisingRun("", "", **noise))
     for model in arguments.models:
-        plan_of(example, DenoisingRun("", model), "cpu")
+        plan_of(example, DenoisingRun("", model), arguments.planned_for or "cpu")
     return Denoising(images), runs

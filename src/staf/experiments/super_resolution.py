@@ -47,6 +47,7 @@ class SuperResolutionRun:
     factor: int = 4
     seed: int = 0
     steps: int | None = None
+    planned_for: str | None = None
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class SuperResolution:
             details: dict[str, Any] = {"seconds": time.monotonic() - began, "steps": 0}
             picture = eight_bits(values.reshape(*task.signal.shape, -1).numpy())
             return Outcome(measured(task, values), details=details, arrays={"restored": picture}, shared=shared)
-        plan = plan_of(task, configuration, context.device.split(":")[0])
+        plan = plan_of(task, configuration, configuration.planned_for or context.device.split(":")[0])
         oracle = Oracle(task, every=max(1, (plan.recipe.total_steps(task.points) or 1000) // 100))
         steps = {} if configuration.steps is None else {"steps": configuration.steps}
         fit = context.fit(task, plan=plan, seed=configuration.seed, callbacks=[oracle], **steps)
@@ -146,6 +147,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--factor", type=int, default=4, metavar="N")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
     parser.add_argument("--steps", type=int, default=None, metavar="N", help="steps of each fit")
+    parser.add_argument("--planned-for", choices=("cpu", "cuda"), help="whose plan `ours` is (default: the device's)")
 
 
 def sweep(arguments: argparse.Namespace) -> tuple[SuperResolution, list[SuperResolutionRun]]:
@@ -155,12 +157,12 @@ def sweep(arguments: argparse.Namespace) -> tuple[SuperResolution, list[SuperRes
         raise ValueError("--images must name at least one image file or folder, got none")
     products = itertools.product(images, arguments.models, arguments.protocols, arguments.seeds)
     runs = [
-        SuperResolutionRun(image, model, protocol, arguments.factor, seed, arguments.steps)
+        SuperResolutionRun(image, model, protocol, arguments.factor, seed, arguments.steps, arguments.planned_for)
         for image, model, protocol, seed in products
     ]
     methods = itertools.product(images, arguments.classical)
     runs += [SuperResolutionRun(image, method, factor=arguments.factor) for image, method in methods]
     example = task_of(open_image(next(iter(images.values()))), SuperResolutionRun("", "", factor=arguments.factor))
     for model in arguments.models:
-        plan_of(example, SuperResolutionRun("", model), "cpu")
+        plan_of(example, SuperResolutionRun("", model), arguments.planned_for or "cpu")
     return SuperResolution(images), runs
