@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PUBLISHED = ("paper", "released", "released code")
+# Where the axis of decibels begins, and that of seconds with the first curve that gets there.
+LOWEST = 10.0
 
 
 def quality_figure(results: Sequence[Result]) -> Figure:
@@ -33,15 +35,17 @@ def quality_figure(results: Sequence[Result]) -> Figure:
             groups[name_of(result)].append(result)
     figure = Figure(figsize=(11, 4.6), layout="constrained")
     panels = figure.subplots(1, 2, sharex=True, sharey=True)
-    counts = [0, 0]
+    networks = list(dict.fromkeys(str(members[0].configuration["model"]) for members in groups.values()))
+    starts = []
     for name, members in groups.items():
-        recipe = str(members[0].configuration["recipe"])
+        network, recipe = (str(members[0].configuration[key]) for key in ("model", "recipe"))
         side = int(recipe == "adam")
-        place, counts[side] = counts[side], counts[side] + 1
-        colour, dash = COLOURS[place % len(COLOURS)], DASHES[place // len(COLOURS) % len(DASHES)]
+        colour = COLOURS[networks.index(network) % len(COLOURS)]
+        dash = DASHES[(PUBLISHED.index(recipe) + 1) % len(DASHES) if recipe in PUBLISHED else 0]
         longest = max(members, key=lambda result: int(result.configuration["budget"]))
         seconds = np.asarray(longest.history["seconds"])
         psnr = training_psnr(longest.history["loss"])
+        starts += [first for first in seconds[psnr >= LOWEST][:1] if first > 0]
         panels[side].plot(seconds, psnr, color=colour, linestyle=dash, linewidth=1.5, label=name)
         finals = [(float(r.details["training_seconds"]), r.metrics["psnr"]) for r in members]
         finals = [pair for pair in finals if np.isfinite(pair[1])]
@@ -49,7 +53,9 @@ def quality_figure(results: Sequence[Result]) -> Figure:
     titles = ("default plans, and STAF's published recipes", "Adam 1e-3 x 0.05^(t/T), full batches")
     for axes, title in zip(panels, titles, strict=True):
         axes.set(xscale="log", xlabel="seconds of training", title=title)
-        axes.set_ylim(bottom=10)
+        axes.set_ylim(bottom=LOWEST)
+        if starts:
+            axes.set_xlim(left=0.8 * min(starts))
         axes.grid(alpha=0.25, linewidth=0.6, which="both")
         axes.spines[["top", "right"]].set_visible(False)
         if axes.get_legend_handles_labels()[0]:
