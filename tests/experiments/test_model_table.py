@@ -36,7 +36,7 @@ def compared(tmp_path_factory):
     steps, model_table.PROBED_STEPS = model_table.PROBED_STEPS, 3
     # Step times as if SIREN were twice as fast as STAF and FFN half as fast.
     speeds = {"staf": 0.2, "siren": 0.1, "ffn": 0.4}
-    real, probe.step_seconds = probe.step_seconds, lambda signal, choice, device, steps: speeds[choice.model]
+    real, probe.step_seconds = probe.step_seconds, lambda signal, choice, device, steps, of: speeds[choice.model]
     try:
         assert main([*words, *QUIET, "--folder", str(folder / "r")]) == 0
     finally:
@@ -121,10 +121,28 @@ def test_a_step_is_timed_once(tmp_path, monkeypatch):
 
     monkeypatch.setattr(probe, "_measured", {})
     sources = image_sources([stack(tmp_path)])
-    first = probe.step_seconds(open_source(sources["one"], "one"), Choice("siren"), "cpu", 4)
+    first = probe.step_seconds(open_source(sources["one"], "one"), Choice("siren"), "cpu", 4, 4)
     assert 0 < first < 10
-    assert probe.step_seconds(open_source(sources["two"], "two"), Choice("siren"), "cpu", 4) == first
+    assert probe.step_seconds(open_source(sources["two"], "two"), Choice("siren"), "cpu", 4, 4) == first
     assert len(probe._measured) == 1
+
+
+def test_the_short_fit_has_the_recipe_of_the_long_one(tmp_path, monkeypatch):
+    import staf.api
+    from staf.experiments.sources import image_sources, open_source
+
+    seen = []
+
+    def fit(signal, plan, **options):
+        seen.append(plan.recipe)
+        return type("Fit", (), {"history": type("History", (), {"seconds": [1.0, 2.0]})()})()
+
+    monkeypatch.setattr(probe, "_measured", {})
+    monkeypatch.setattr(staf.api, "fit", fit)
+    np.save(tmp_path / "large.npy", np.zeros((1, 192, 192, 3), np.uint8))
+    (source,) = image_sources([tmp_path / "large.npy"]).items()
+    probe.step_seconds(open_source(source[1], source[0]), Choice("siren"), "cuda", 20, 1000)
+    assert (seen[0].optimiser, seen[0].steps) == ("soap", 20)
 
 
 def test_a_recording_by_published_schedules_and_by_ours(tmp_path, capsys):

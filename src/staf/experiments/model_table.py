@@ -80,8 +80,9 @@ class ModelTable:
         if c.reference is not None:
             from staf.experiments.probe import step_seconds
 
-            wanted = c.steps * step_seconds(signal, c.reference, context.device, PROBED_STEPS)
-            steps = max(1, round(wanted / step_seconds(signal, c.choice, context.device, PROBED_STEPS)))
+            wanted = c.steps * step_seconds(signal, c.reference, context.device, PROBED_STEPS, c.steps)
+            own = step_seconds(signal, c.choice, context.device, PROBED_STEPS, c.steps)
+            steps = max(1, round(wanted / own))
             details["wanted_seconds"] = round(wanted, 4)
         return run_choice(signal, c.choice, context, steps=steps, seed=c.seed, **details)
 
