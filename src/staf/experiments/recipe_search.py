@@ -12,16 +12,15 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from staf._files import atomic_write
 from staf.experiments.choices import Choice
 from staf.experiments.experiment import Context, Data, Outcome
 from staf.experiments.result import Result
-from staf.experiments.search_log import Trial, log_rows, ranked, write_log
+from staf.experiments.search_log import Trial, log_rows, ranked, summary, trials_figure, write_log
 from staf.experiments.search_space import CONSTANTS, known_optimisers, trials
 from staf.experiments.sources import Source, add_source_arguments, chosen_sources, open_source, source_data
-from staf.experiments.tables import Table, number
+from staf.experiments.tables import Table
 
 NAME = "recipe-search"
 
@@ -79,7 +78,6 @@ def table(results: Sequence[Result]) -> Table:
 
 def _row(model: str, members: Sequence[Trial]) -> list[str]:
     best = members[0]
-    default = next((trial for trial in members if trial.number == 0), None)
     told = best.rows[0]
     others = {k: v for k, v in best.choice.recipe.items() if k not in ("optimiser", "rate", "matrix_rate")}
     # Three equal rates are one change.
@@ -88,10 +86,7 @@ def _row(model: str, members: Sequence[Trial]) -> list[str]:
     said += [f"{name} {value}" for name, value in {**others, **best.choice.arguments}.items()]
     return [
         model,
-        "-" if default is None else number(default.psnr),
-        number(best.psnr),
-        number(sorted(trial.psnr for trial in members)[len(members) // 2]),
-        str(best.number),
+        *summary(members),
         told["optimiser"],
         f"{float(told['rate']):g}",
         f"{float(told['matrix_rate']):g}",
@@ -99,19 +94,6 @@ def _row(model: str, members: Sequence[Trial]) -> list[str]:
         str(sum(trial.diverged > 0 for trial in members)),
         str(len(members)),
     ]
-
-
-def figure(results: Sequence[Result]) -> Any:
-    """Every trial of every network as a dot, the default plan as a ring."""
-    from staf.experiments.dots import dot_figure
-
-    by_model = dict(sorted(ranked(log_rows(results)).items(), key=lambda item: item[1][0].psnr))
-    return dot_figure(
-        {model: [trial.psnr for trial in members] for model, members in by_model.items()},
-        marked={model: [trial.number == 0 for trial in members] for model, members in by_model.items()},
-        meaning=("a trial", "the default plan"),
-        label="PSNR of the final weights (dB)",
-    )
 
 
 def draw(results: Sequence[Result], folder: Path) -> list[Path]:
@@ -122,7 +104,10 @@ def draw(results: Sequence[Result], folder: Path) -> list[Path]:
         raise ValueError("there are no finished results to draw")
     log = write_log(folder / f"{NAME}.csv", log_rows(results))
     atomic_write(folder / f"{NAME}.md", table(results).to_markdown())
-    picture = draw_file(folder / f"{NAME}.png", lambda path: figure(results).savefig(path, dpi=150))
+    picture = draw_file(
+        folder / f"{NAME}.png",
+        lambda path: trials_figure(results, "PSNR of the final weights (dB)").savefig(path, dpi=150),
+    )
     return [log, folder / f"{NAME}.md", picture]
 
 

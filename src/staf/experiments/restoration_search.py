@@ -24,9 +24,9 @@ from staf.experiments.experiment import Context, Data, Outcome
 from staf.experiments.protocols import MODELS
 from staf.experiments.restoration_space import TASKS, in_code, settings_of, trials
 from staf.experiments.result import Result
-from staf.experiments.search_log import Trial, log_rows, ranked, write_log
+from staf.experiments.search_log import Trial, log_rows, ranked, summary, trials_figure, write_log
 from staf.experiments.sources import Source, add_source_arguments, chosen_sources, open_source, source_data
-from staf.experiments.tables import Table, number
+from staf.experiments.tables import Table
 
 NAME = "restoration-search"
 
@@ -116,32 +116,14 @@ def by_task(results: Sequence[Result]) -> dict[str, list[Result]]:
 
 
 def _row(model: str, task: str, found: Sequence[Trial]) -> list[str]:
-    best = found[0]
-    default = next((trial for trial in found if trial.number == 0), None)
     return [
         model,
         task,
-        "-" if default is None else number(default.psnr),
-        number(best.psnr),
-        number(sorted(trial.psnr for trial in found)[len(found) // 2]),
-        str(best.number),
-        in_code(best.choice),
+        *summary(found),
+        in_code(found[0].choice),
         str(sum(trial.diverged > 0 for trial in found)),
         str(len(found)),
     ]
-
-
-def figure(results: Sequence[Result]) -> Any:
-    """Every trial of every network for one task as a dot, the default plan as a ring."""
-    from staf.experiments.dots import dot_figure
-
-    by_model = dict(sorted(ranked(log_rows(results)).items(), key=lambda item: item[1][0].psnr))
-    return dot_figure(
-        {model: [trial.psnr for trial in members] for model, members in by_model.items()},
-        marked={model: [trial.number == 0 for trial in members] for model, members in by_model.items()},
-        meaning=("a trial", "the default plan"),
-        label="PSNR against the clean image (dB)",
-    )
 
 
 def draw(results: Sequence[Result], folder: Path) -> list[Path]:
@@ -154,7 +136,12 @@ def draw(results: Sequence[Result], folder: Path) -> list[Path]:
     written = [folder / f"{NAME}.md"]
     for task, members in by_task(results).items():
         written.append(write_log(folder / f"{NAME}-{task}.csv", log_rows(members)))
-        written.append(draw_file(folder / f"{NAME}-{task}.png", partial(figure(members).savefig, dpi=150)))
+        written.append(
+            draw_file(
+                folder / f"{NAME}-{task}.png",
+                partial(trials_figure(members, "PSNR against the clean image (dB)").savefig, dpi=150),
+            )
+        )
     return written
 
 

@@ -16,7 +16,7 @@ from staf._files import atomic_write
 from staf.experiments.choices import Choice
 from staf.experiments.plain import canonical
 from staf.experiments.result import Result, load_results
-from staf.experiments.tables import mean
+from staf.experiments.tables import mean, number
 
 COLUMNS = (
     *("model", "trial", "signal", "sha256", "seed", "steps", "psnr", "diverged", "training_seconds", "start_seconds"),
@@ -117,3 +117,27 @@ def _trial(model: str, number: int, rows: Sequence[Mapping[str, str]]) -> Trial:
     psnr = mean([float(row["psnr"]) for row in rows])
     diverged = sum(int(row["diverged"]) for row in rows)
     return Trial(number, Choice(model, "default", **changes), psnr, diverged, len(rows), rows)
+
+
+def summary(found: Sequence[Trial]) -> list[str]:
+    """Of one network's trials, best first: decibels of the default plan, the best and the median; the best's number."""
+    default = next((trial for trial in found if trial.number == 0), None)
+    return [
+        "-" if default is None else number(default.psnr),
+        number(found[0].psnr),
+        number(sorted(trial.psnr for trial in found)[len(found) // 2]),
+        str(found[0].number),
+    ]
+
+
+def trials_figure(results: Sequence[Result], label: str) -> Any:
+    """Every trial of every network as a dot, the default plan as a ring."""
+    from staf.experiments.dots import dot_figure
+
+    by_model = dict(sorted(ranked(log_rows(results)).items(), key=lambda item: item[1][0].psnr))
+    return dot_figure(
+        {model: [trial.psnr for trial in members] for model, members in by_model.items()},
+        marked={model: [trial.number == 0 for trial in members] for model, members in by_model.items()},
+        meaning=("a trial", "the default plan"),
+        label=label,
+    )
