@@ -13,13 +13,14 @@ import argparse
 import importlib
 import json
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from staf.experiments import EXPERIMENTS, Result, load_results
 from staf.experiments.restored import image_table
-from staf.experiments.tables import Table
+from staf.experiments.tables import Table, mean, number
 
 HERE = Path(__file__).parent
 DATA = HERE / "data"
@@ -43,9 +44,24 @@ def tables(name: str) -> dict[str, Table]:
         return module.shape_tables(results)
     if name == "audio":
         return {name: module.table(results)}
-    sets = {part: [r for r in results if r.data_name.startswith(images)] for part, images in IMAGES.items()}
+    first = [result for result in results if result.configuration["seed"] == 0]
+    sets = {part: [r for r in first if r.data_name.startswith(images)] for part, images in IMAGES.items()}
     title = module.table([]).title
-    return {name + part: image_table(title, runs, module.PUBLISHED) for part, runs in sets.items() if runs}
+    found = {name + part: image_table(title, runs, module.PUBLISHED) for part, runs in sets.items() if runs}
+    return {**found, f"{name}-seeds": seed_table(title, results)}
+
+
+def seed_table(title: str, results: Sequence[Result]) -> Table:
+    """A row for each network, protocol and image that has run with more than one seed, best mean first."""
+    runs: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    for result in results:
+        key = (result.configuration["model"], result.configuration["protocol"], result.data_name)
+        runs[key].append(result.metrics["psnr"])
+    several = sorted((item for item in runs.items() if len(item[1]) > 1), key=lambda item: (item[0][2], -mean(item[1])))
+    rows = [
+        [*key, number(min(found)), number(mean(found)), number(max(found)), str(len(found))] for key, found in several
+    ]
+    return Table(title, ["network", "protocol", "image", "lowest", "mean", "highest", "seeds"], rows)
 
 
 def with_tables(text: str, found: Mapping[str, Table]) -> str:
