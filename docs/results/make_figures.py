@@ -17,10 +17,10 @@ HERE = Path(__file__).parent
 AUDIO = [("siren", "ours"), ("ffn", "ours"), ("staf", "ours"), ("finer", "paper"), ("staf", "released")]
 SHAPES = [("finer", "ours"), ("incode", "ours"), ("staf", "ours"), ("siren", "ours"), ("finer", "paper")]
 RESTORED = {
-    "super-resolution": [("staf", "ours"), ("incode", "ours"), ("Lanczos", "ours"), ("siren", "ours"),
+    "super-resolution": [("staf", "ours"), ("ffn", "ours"), ("pemlp", "ours"), ("Lanczos", "ours"),
                          ("pemlp", "paper"), ("staf", "released")],
-    "denoising": [("staf", "ours"), ("pemlp", "ours"), ("total variation", "ours"), ("incode", "paper"),
-                  ("staf", "released"), ("staf", "paper")],
+    "denoising": [("staf", "ours"), ("ffn", "ours"), ("pemlp", "ours"), ("total variation", "ours"),
+                  ("incode", "paper"), ("staf", "released")],
 }  # fmt: skip
 PICTURE = "kodim23"
 
@@ -58,7 +58,7 @@ def main() -> None:
     from staf.figures.restoration import restoration_comparison
 
     for name, keys in RESTORED.items():
-        runs = chosen(load_results(arguments.results / name, name), keys, image=PICTURE)
+        runs = chosen(load_results(arguments.results / name, name), keys, image=PICTURE, seed=0)
         pictures = {title(r, f"{r.metrics['psnr']:.2f} dB"): r.arrays()["restored"] / 255 for r in runs}
         seen = runs[0].arrays()
         save(restoration_comparison(seen["truth"] / 255, seen["observed"] / 255, pictures), f"{name}.jpg")

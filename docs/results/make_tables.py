@@ -48,7 +48,7 @@ def tables(name: str) -> dict[str, Table]:
     sets = {part: [r for r in first if r.data_name.startswith(images)] for part, images in IMAGES.items()}
     title = module.table([]).title
     found = {name + part: image_table(title, runs, module.PUBLISHED) for part, runs in sets.items() if runs}
-    return {**found, f"{name}-seeds": seed_table(title, results)}
+    return {name: found.pop(name, Table(title, [], [])), f"{name}-seeds": seed_table(title, results), **found}
 
 
 def seed_table(title: str, results: Sequence[Result]) -> Table:

@@ -83,11 +83,31 @@ def test_images_of_different_sets_have_tables_of_their_own(script, tmp_path, mon
     words = ["super-resolution", "--images", "kodim01.npy", "kodim02.npy", "test_00.npy", "--models"]
     assert main([*words, "--workers", "1", "--device", "cpu", "--no-progress", "--no-figures", "--folder", "r"]) == 0
     script.collect("super-resolution", ["r"], "abc")
-    small, large = script.tables("super-resolution").values()
-    assert list(script.tables("super-resolution")) == ["super-resolution", "super-resolution-512"]
+    found = script.tables("super-resolution")
+    assert list(found) == ["super-resolution", "super-resolution-seeds", "super-resolution-512"]
+    small, seeds, large = found.values()
+    assert seeds.rows == []
     assert small.columns[2:5] == ["kodim01", "kodim02", "mean"]
     assert large.columns[2:4] == ["test_00", "mean"]
     assert "-" not in [row[-5] for table in (small, large) for row in table.rows], "no image of the other set is missed"
+
+
+def test_seeds_have_a_table_and_the_others_the_first(script, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(script, "DATA", tmp_path)
+    np.save("kodim01.npy", np.random.default_rng(0).random((16, 16, 3), dtype=np.float32))
+    words = ["super-resolution", "--images", "kodim01.npy", "--models", "siren", "--protocols", "ours", "--steps", "2"]
+    words += ["--seeds", "0", "1", "--classical", "--workers", "1", "--device", "cpu", "--folder", "r"]
+    assert main([*words, "--no-progress", "--no-figures"]) == 0
+    script.collect("super-resolution", ["r"], "abc")
+    images, seeds = script.tables("super-resolution").values()
+    first, second = (run.metrics["psnr"] for run in script.read("super-resolution"))
+    assert first != second
+    ((network, protocol, image, low, mean, high, count),) = seeds.rows
+    assert (network, protocol, image, count) == ("siren", "ours", "kodim01", "2")
+    assert [float(low), float(high)] == pytest.approx(sorted([first, second]), abs=0.006)
+    assert float(mean) == pytest.approx((first + second) / 2, abs=0.006)
+    assert float(images.rows[0][2]) == pytest.approx(first, abs=0.006)
 
 
 def test_pictures_are_small_and_named():
