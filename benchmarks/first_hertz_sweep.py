@@ -13,11 +13,12 @@ import numpy as np
 import torch
 
 import staf
-from staf.fitting import recipes, run
-from staf.fitting.audio_plans import audio_field
-from staf.fitting.spectrum import CYCLES, MINI_BATCH_CYCLES, audio_detail, first_hertz
-from staf.signals import Audio
+from staf.kinds import Audio
+from staf.planning import recipes
+from staf.planning.audio_plans import audio_field
+from staf.planning.spectrum import CYCLES, MINI_BATCH_CYCLES, audio_detail, first_hertz
 from staf.tasks import task_for
+from staf.training import run
 
 HERTZ = (100.0, 400.0, 1600.0, 6400.0)
 

@@ -2,7 +2,7 @@
 
 `python benchmarks/omega0_sweep.py FOLDER kodim13 ... --side 64 --width 64 --steps 300` reads FOLDER/NAME.png (or .npy),
 reduces each picture to SIDE x SIDE by area means, adds blurred copies of it, noise and a drawing, and fits each with
-omega0 at every one of FACTORS times the picture's mean frequency (`staf.fitting.spectrum`) and at the plan's own.
+omega0 at every one of FACTORS times the picture's mean frequency (`staf.planning.spectrum`) and at the plan's own.
 `--only` keeps the signals whose names are given. Printed for each fit: PSNR at the pixels, and PSNR between them, where
 a field is compared with the band-limited interpolation of the pixels at twice the resolution. `--out` keeps all as
 JSON.
@@ -22,10 +22,11 @@ import numpy as np
 import torch
 
 import staf
-from staf.fitting import Budget, plan, predictor, run
-from staf.fitting.spectrum import image_detail
+from staf.planning import Budget, plan
+from staf.planning.spectrum import image_detail
 from staf.signals.grid import coordinates
 from staf.tasks import Reconstruction
+from staf.training import predictor, run
 
 FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0)
 

@@ -10,9 +10,10 @@ import numpy as np
 import torch
 
 import staf
-from staf.fitting import recipes, run
-from staf.fitting.recipe import Recipe
+from staf.planning import recipes
 from staf.tasks import Reconstruction
+from staf.training import run
+from staf.training.recipe import Recipe
 
 PRECISIONS = ("fp32", "bf16x3", "tf32-then-bf16x3", "tf32")
 

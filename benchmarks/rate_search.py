@@ -11,8 +11,9 @@ import numpy as np
 import torch
 
 import staf
-from staf.fitting import recipes, run
+from staf.planning import recipes
 from staf.tasks import Reconstruction
+from staf.training import run
 
 TRIALS = (5e-4, 1.5e-3, 3e-3, 1e-2)
 SIDE = 64

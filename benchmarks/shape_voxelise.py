@@ -30,8 +30,8 @@ def main() -> None:
 def one(path: Path, with_open: bool) -> None:
     """One line for one mesh."""
     import staf
-    from staf.signals.mesh import Mesh
-    from staf.signals.voxelise import voxelise
+    from staf.kinds.shape.mesh import Mesh
+    from staf.kinds.shape.voxelise import voxelise
 
     before = peak()
     start = time.perf_counter()

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 import staf
-from staf.fitting import FileError, Interrupted, Recipe, predictor
-from staf.signals import Image
+from staf.kinds import Image
+from staf.storage import FileError
+from staf.training import Interrupted, Recipe, predictor
 
 
 def gradient_image(height=9, width=12):

@@ -34,7 +34,7 @@ for name in {blocked!r}:
 import numpy as np, torch
 threads, state = torch.get_num_threads(), torch.random.get_rng_state()
 import staf
-from staf.signals import Image
+from staf.kinds import Image
 fit = staf.fit(Image(np.random.default_rng(0).random((6, 5, 3), dtype=np.float32)),
                staf.staf(2, 3, width=8, depth=2, generator=torch.Generator()),
                staf.recipes.default(steps=2), progress=False)

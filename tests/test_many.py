@@ -8,8 +8,9 @@ import pytest
 import torch
 
 import staf
-from staf.fitting import Interrupted, plan
-from staf.fitting import many as fitting_many
+from staf.planning import plan
+from staf.training import Interrupted
+from staf.training import stacked as fitting_many
 
 
 def pictures(count, size=6):
@@ -149,7 +150,7 @@ def test_ctrl_c_says_how_many_are_done_and_how_to_go_on(small, tmp_path, monkeyp
 
 
 def test_progress_counts_networks_and_times_all_of_them(monkeypatch):
-    from staf.fitting import progress
+    from staf.training import progress
 
     seen = []
     monkeypatch.setattr(

@@ -31,7 +31,7 @@ def test_wheel_in_an_empty_environment(tmp_path):
     run(*pip, "torch", "numpy", "safetensors", cwd=tmp_path)
     run(*pip, "--no-deps", wheel, cwd=tmp_path)
     code = (
-        "import staf, torch, numpy as np; from staf.signals import Image;"
+        "import staf, torch, numpy as np; from staf.kinds import Image;"
         "fit = staf.fit(Image(np.ones((4, 4), np.uint8)), steps=2, progress=False);"
         "print(staf.__version__, staf.__file__, fit.history.step)"
     )

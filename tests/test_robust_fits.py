@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import staf
-from staf.fitting.rates import AUDIO_FACTORS, RATES
-from staf.signals import Audio
+from staf.kinds import Audio
+from staf.planning.rates import AUDIO_FACTORS, RATES
 
 RNG = np.random.default_rng(0)
 SAMPLES = np.arange(1500)

@@ -5,8 +5,9 @@ import pytest
 import torch
 
 import staf
-from staf.fitting import Plan, recipes
-from staf.signals import Audio, SignalError
+from staf.kinds import Audio
+from staf.planning import Plan, recipes
+from staf.signals import SignalError
 from staf.windows import fit_windows, load_windows
 
 

@@ -10,10 +10,10 @@ from staf.analysis import ParameterDynamics, compare_kernels
 from staf.analysis.points import few_points
 from staf.analysis.registry import _small_fit
 from staf.api import fit
-from staf.fitting import recipes
-from staf.fitting.schedules import Constant
+from staf.kinds.image.sample import sample_photo
 from staf.nn import staf
-from staf.signals.sample import sample_photo
+from staf.planning import recipes
+from staf.training.schedules import Constant
 
 
 def early_shares(steps: int = 300) -> str:

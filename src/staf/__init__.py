@@ -17,14 +17,14 @@ __version__ = "0.1.0"
 _HOMES = {
     **dict.fromkeys(("Fit", "FittedField", "fit", "load"), "staf.api"),
     **dict.fromkeys(("ManyFits", "fit_many"), "staf.many"),
-    **dict.fromkeys(("FieldSet", "load_many"), "staf.field_set"),
     **dict.fromkeys(("WindowedField", "WindowedFit", "fit_windows", "load_windows"), "staf.windows"),
-    **dict.fromkeys(("Audio", "Image", "Shape", "SignalError", "open"), "staf.signals"),
-    **dict.fromkeys(
-        ("Budget", "FileError", "Interrupted", "Muon", "Plan", "Recipe", "Soap", "plan", "plans", "recipes"),
-        "staf.fitting",
-    ),
-    **dict.fromkeys(("Constant", "Cosine", "Exponential"), "staf.fitting"),
+    **dict.fromkeys(("FieldSet", "load_many"), "staf.storage.field_set"),
+    **dict.fromkeys(("FileError",), "staf.storage"),
+    **dict.fromkeys(("Audio", "Image", "Shape", "open"), "staf.kinds"),
+    **dict.fromkeys(("SignalError",), "staf.signals"),
+    **dict.fromkeys(("Budget", "Plan", "plan", "plans", "recipes"), "staf.planning"),
+    **dict.fromkeys(("Interrupted", "Muon", "Recipe", "Soap"), "staf.training"),
+    **dict.fromkeys(("Constant", "Cosine", "Exponential"), "staf.training"),
     **dict.fromkeys(
         ("CoordinateMLP", "SineSeries", "ffn", "finer", "gauss", "incode", "mfn", "pemlp", "siren", "staf", "wire"),
         "staf.nn",
@@ -32,46 +32,40 @@ _HOMES = {
     **dict.fromkeys(("backend",), "staf.ops"),
     **dict.fromkeys(("Reconstruction",), "staf.tasks"),
 }
-_ROOMS: tuple[str, ...] = (
+_ROOMS = (
     "analysis",
+    "benchmarking",
     "experiments",
     "figures",
-    "fitting",
+    "kinds",
     "metrics",
     "nn",
     "operators",
     "ops",
+    "planning",
     "reports",
     "signals",
+    "storage",
+    "tasks",
+    "theory",
+    "training",
 )
-_ROOMS += ("benchmarking", "tasks", "theory")
 
 __all__ = [*sorted(_HOMES), *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
-    from .api import Fit, FittedField, fit, load
-    from .field_set import FieldSet, load_many
-    from .fitting import (
-        Budget,
-        Constant,
-        Cosine,
-        Exponential,
-        FileError,
-        Interrupted,
-        Muon,
-        Plan,
-        Recipe,
-        Soap,
-        plan,
-        plans,
-        recipes,
-    )
-    from .many import ManyFits, fit_many
-    from .nn import CoordinateMLP, SineSeries, ffn, finer, gauss, incode, mfn, pemlp, siren, staf, wire
-    from .ops import backend
-    from .signals import Audio, Image, Shape, SignalError, open
-    from .tasks import Reconstruction
-    from .windows import WindowedField, WindowedFit, fit_windows, load_windows
+    from staf.api import Fit, FittedField, fit, load
+    from staf.kinds import Audio, Image, Shape, open
+    from staf.many import ManyFits, fit_many
+    from staf.nn import CoordinateMLP, SineSeries, ffn, finer, gauss, incode, mfn, pemlp, siren, staf, wire
+    from staf.ops import backend
+    from staf.planning import Budget, Plan, plan, plans, recipes
+    from staf.signals import SignalError
+    from staf.storage import FileError
+    from staf.storage.field_set import FieldSet, load_many
+    from staf.tasks import Reconstruction
+    from staf.training import Constant, Cosine, Exponential, Interrupted, Muon, Recipe, Soap
+    from staf.windows import WindowedField, WindowedFit, fit_windows, load_windows
 
 
 def __getattr__(name: str) -> Any:

@@ -11,18 +11,20 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from . import __version__
-from .fitting import Checkpoint, FileError, History, Recipe, file, loop, plans
-from .fitting.checks import check_budget, check_features
-from .fitting.plans import Budget, Plan
-from .fitting.plans import plan as make_plan
-from .fitting.prediction import in_chunks, predictor
-from .fitting.task import Task
-from .nn import derivatives, parameter_roles
-from .signals import SignalError
-from .signals.rendering import CHUNK
-from .signals.value_transform import IDENTITY, ValueTransform, value_transform
-from .tasks import task_for
+from staf import __version__
+from staf.nn import derivatives, parameter_roles
+from staf.planning import plans
+from staf.planning.plans import Budget, Plan
+from staf.planning.plans import plan as make_plan
+from staf.signals import SignalError
+from staf.signals.rendering import CHUNK
+from staf.signals.value_transform import IDENTITY, ValueTransform, value_transform
+from staf.storage import FileError, file
+from staf.tasks import task_for
+from staf.training import Checkpoint, History, Recipe, loop
+from staf.training.checks import check_budget, check_features
+from staf.training.prediction import in_chunks, predictor
+from staf.training.task import Task
 
 
 class FittedField:
@@ -51,7 +53,7 @@ class FittedField:
     def signal(self) -> Any:
         """An empty signal of the kind that was fitted: its shape, depth and range, without the data."""
         if self._signal is None:
-            from .signals import from_metadata
+            from staf.kinds import from_metadata
 
             if "signal" not in self.metadata:
                 raise SignalError("this field was fitted to a task of your own, so it has no signal to render")
@@ -66,7 +68,7 @@ class FittedField:
     def predict(self, coordinates: Tensor, chunk: int | None = None) -> Tensor:
         """The same without gradients, `chunk` points at a time (by default 65,536, and four times as many on a GPU).
 
-        On a GPU, a call for few points that is repeated is recorded and replayed; see `staf.fitting.replay`.
+        On a GPU, a call for few points that is repeated is recorded and replayed; see `staf.training.replay`.
         """
         parameter = next(self.module.parameters())
         device, dtype = parameter.device, parameter.real.dtype
@@ -200,7 +202,7 @@ class Fit:
         return self
 
     def _repr_html_(self) -> str:
-        from .reports import notebook_html
+        from staf.reports import notebook_html
 
         return notebook_html(self)
 
@@ -297,7 +299,7 @@ def as_signal(source: Any) -> Any:
     """A signal as it is, or whatever `staf.open` makes of a path, array, tensor or PIL image."""
     if hasattr(source, "kind") and hasattr(source, "coordinates") and hasattr(source, "metadata"):
         return source
-    from .signals import open as open_signal
+    from staf.kinds import open as open_signal
 
     return open_signal(source)
 

@@ -15,17 +15,18 @@ from typing import Any
 
 import torch
 
-from . import __version__
-from ._files import atomic_write
-from .api import Fit, as_signal, choose_device
-from .fitting import FileError, Interrupted, Recipe, read_header
-from .fitting.checkpoint import fingerprint
-from .fitting.many import Copies, run_many
-from .fitting.plans import Budget, Plan, points_of
-from .fitting.plans import plan as make_plan
-from .fitting.progress import Progress, choose_mode
-from .fitting.stepper import is_out_of_memory
-from .tasks import Reconstruction
+from staf import __version__
+from staf._files import atomic_write
+from staf.api import Fit, as_signal, choose_device
+from staf.planning.plans import Budget, Plan, points_of
+from staf.planning.plans import plan as make_plan
+from staf.storage import FileError, read_header
+from staf.tasks import Reconstruction
+from staf.training import Interrupted, Recipe
+from staf.training.checkpoint import fingerprint
+from staf.training.progress import Progress, choose_mode
+from staf.training.stacked import Copies, run_many
+from staf.training.stepper import is_out_of_memory
 
 INDEX = "index.json"
 # Bytes that one point of one network needs in a step of a 4 x 256 network: activations, their gradients, the batch.

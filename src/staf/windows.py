@@ -10,14 +10,16 @@ from typing import Any
 
 import torch
 
-from ._files import atomic_write
-from .api import FittedField, as_signal, load
-from .fitting import FileError, Plan
-from .fitting.history import decibels
-from .many import fit_many
-from .metrics import log_spectral_distance
-from .signals import Audio, SignalError
-from .signals.audio_windows import Span, joined, spans
+from staf._files import atomic_write
+from staf.api import FittedField, as_signal, load
+from staf.kinds import Audio
+from staf.kinds.audio.window_spans import Span, joined, spans
+from staf.many import fit_many
+from staf.metrics import log_spectral_distance
+from staf.planning import Plan
+from staf.signals import SignalError
+from staf.storage import FileError
+from staf.training.history import decibels
 
 INDEX = "windows.json"
 
@@ -109,7 +111,7 @@ def fit_windows(
     >>> fit_windows(audio, seconds=1.0, overlap=0.1, steps=1, progress=False).field.windows
     [(0, 83), (72, 155), (145, 228), (217, 300)]
     """
-    from .fitting.audio_plans import audio_window
+    from staf.planning.audio_plans import audio_window
 
     audio = as_signal(source)
     if not isinstance(audio, Audio):

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from staf.analysis.points import chord, few_points
-from staf.signals import Image
+from staf.kinds import Image
 from staf.signals.grid import coordinates
 
 

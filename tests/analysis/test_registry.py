@@ -10,7 +10,7 @@ import staf
 from staf.analysis import Dynamics, compare_kernels, role_shares
 from staf.analysis.points import chord, few_points
 from staf.analysis.registry import RESULTS, _small_fit
-from staf.signals import Audio, Image
+from staf.kinds import Audio, Image
 from tests.analysis.results import FIELD, SIDE, picture, result, small_field
 
 

@@ -8,7 +8,7 @@ import torch
 
 from staf.benchmarking import programs
 from staf.benchmarking.cases import OURS, OURS_MUON, RELEASED
-from staf.fitting import stepper
+from staf.training import stepper
 from tests.benchmarking.tiny import tiny
 
 KINDS = ["train", "minibatch", "inference", "latency", "render", "many"]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from staf.cli import main
-from staf.signals import Image
+from staf.kinds import Image
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from staf.api import load
 from staf.experiments.image_comparison import ImageComparison
-from staf.signals import open as open_signal
+from staf.kinds import open as open_signal
 
 
 def test_a_table_sorted_by_decibels_and_a_figure(staf, picture, here):

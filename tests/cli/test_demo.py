@@ -8,7 +8,7 @@ import pytest
 
 import staf
 from staf.cli import demo
-from staf.signals import Image, sample_photo
+from staf.kinds import Image, sample_photo
 
 
 @pytest.mark.parametrize("name", ["astronaut", "coffee"])

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from staf.signals import Audio
-from staf.signals import open as open_signal
+from staf.kinds import Audio
+from staf.kinds import open as open_signal
 
 
 def test_an_image_is_denoised(staf, picture):

@@ -9,9 +9,9 @@ import torch
 import staf as library
 from staf.cli import counting
 from staf.cli.counting import Counting
-from staf.fitting import Recipe
-from staf.signals import Audio, Image, Shape
-from staf.signals import open as open_signal
+from staf.kinds import Audio, Image, Shape
+from staf.kinds import open as open_signal
+from staf.training import Recipe
 
 
 def fit(signal, *features, steps=30):

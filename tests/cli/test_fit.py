@@ -12,8 +12,8 @@ import pytest
 from staf.api import load
 from staf.cli.options import MODEL_NAMES
 from staf.cli.resuming import CHECKPOINT
-from staf.signals import Image
-from staf.signals import open as open_signal
+from staf.kinds import Image
+from staf.kinds import open as open_signal
 
 
 def write(path, pixels):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import staf as library
-from staf.signals import Image
+from staf.kinds import Image
 
 
 @pytest.fixture

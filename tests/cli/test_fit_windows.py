@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from staf.signals import Audio
-from staf.signals import open as open_signal
+from staf.kinds import Audio
+from staf.kinds import open as open_signal
 from staf.windows import load_windows
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from staf.cli.verbs import VERBS
-from staf.signals import Image
+from staf.kinds import Image
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "command-line.md"
 

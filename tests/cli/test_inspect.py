@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from staf.api import load
-from staf.signals import open as open_signal
+from staf.kinds import open as open_signal
 
 
 @pytest.fixture

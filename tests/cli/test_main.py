@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-import staf.signals as signals
+import staf.kinds as kinds
 from staf import __version__
 from staf.cli.terminal import Terminal
 from staf.cli.verbs import VERBS
@@ -74,7 +74,7 @@ def test_a_bug_is_not_hidden(staf, picture, monkeypatch):
     def broken(*arguments, **more):
         raise ValueError("a bug")
 
-    monkeypatch.setattr(signals, "open", broken)
+    monkeypatch.setattr(kinds, "open", broken)
     with pytest.raises(ValueError, match="a bug"):
         staf("fit", picture)
 

@@ -11,10 +11,10 @@ import pytest
 
 from staf import load
 from staf.cli.kinds import kind_of, kind_of_field
-from staf.fitting.optimiser import Optimiser
-from staf.signals import Audio, Shape
-from staf.signals import open as open_signal
+from staf.kinds import Audio, Shape
+from staf.kinds import open as open_signal
 from staf.tasks import Occupancy
+from staf.training.optim.optimiser import Optimiser
 
 
 @pytest.fixture

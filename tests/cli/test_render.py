@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from staf.cli.render import parse_crop, parse_size
-from staf.signals import open as open_signal
+from staf.kinds import open as open_signal
 
 
 @pytest.fixture

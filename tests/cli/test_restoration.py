@@ -11,10 +11,10 @@ import pytest
 from staf.api import load
 from staf.cli.main import program
 from staf.cli.resuming import CHECKPOINT
-from staf.fitting import restoration_plans
-from staf.fitting.optimiser import Optimiser
+from staf.kinds import Image
 from staf.nn import models
-from staf.signals import Image
+from staf.planning import restoration_plans
+from staf.training.optim.optimiser import Optimiser
 
 STEPS = 14
 VERBS = {

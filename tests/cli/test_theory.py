@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from staf.signals import open as open_signal
+from staf.kinds import open as open_signal
 
 
 def test_every_result_is_listed(staf):

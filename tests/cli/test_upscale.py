@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from staf.signals import open as open_signal
+from staf.kinds import open as open_signal
 
 
 def test_an_image_is_upscaled(staf, picture):

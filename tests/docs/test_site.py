@@ -14,7 +14,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from staf.signals import Image
+from staf.kinds import Image
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -6,7 +6,7 @@ import torch
 
 import staf
 from staf.experiments.between import between_pixels
-from staf.fitting import Recipe
+from staf.training import Recipe
 
 
 class Wave(torch.nn.Module):

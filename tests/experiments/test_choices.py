@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from staf.experiments.choices import Choice, plan_of
-from staf.fitting import Budget, plan
-from staf.signals import Audio, Image
+from staf.kinds import Audio, Image
+from staf.planning import Budget, plan
 
 IMAGE = Image(np.random.default_rng(0).integers(0, 256, (12, 12, 3), np.uint8))
 

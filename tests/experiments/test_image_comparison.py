@@ -10,7 +10,7 @@ import pytest
 from staf.experiments import Result, load_results, run_experiment
 from staf.experiments.__main__ import main
 from staf.experiments.image_comparison import ImageComparison, comparison_figure, configurations, table
-from staf.signals import Image
+from staf.kinds import Image
 
 
 @pytest.fixture

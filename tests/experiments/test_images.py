@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from staf.experiments.images import array_hash, image_data, named_paths
-from staf.signals import Image
+from staf.kinds import Image
 
 
 def test_an_image_has_one_hash_in_every_format(tmp_path):

@@ -12,7 +12,7 @@ from staf.experiments import load_results
 from staf.experiments.__main__ import main
 from staf.experiments.audio import Audio, AudioRun, plan_of
 from staf.experiments.protocols import MODELS, protocol_table
-from staf.signals import Audio as Recording
+from staf.kinds import Audio as Recording
 from tests.tasks.pictures import scene
 
 COMMON = ["--workers", "1", "--device", "cpu", "--no-progress", "--models", "staf", "siren", "--steps", "2"]

@@ -8,7 +8,7 @@ from staf.experiments.__main__ import main
 from staf.experiments.choices import Choice, plan_of
 from staf.experiments.recipe_ablation import GROUPS, changes, table
 from staf.experiments.search_space import known_optimisers
-from staf.signals import Image
+from staf.kinds import Image
 from tests.experiments.stack import QUIET, stack
 
 IMAGE = Image(np.random.default_rng(0).integers(0, 256, (12, 12, 3), np.uint8))

@@ -16,9 +16,9 @@ from staf.experiments.__main__ import main
 from staf.experiments.protocols import MODELS
 from staf.experiments.restoration_space import TASKS, in_code, planned, settings_of, trials
 from staf.experiments.search_log import COLUMNS, ranked, read_log
-from staf.fitting import Budget
-from staf.fitting.restoration_plans import Settings, denoising, super_resolution
 from staf.nn import models
+from staf.planning import Budget
+from staf.planning.restoration_plans import Settings, denoising, super_resolution
 from tests.experiments.stack import QUIET
 from tests.tasks.pictures import scene
 

@@ -8,8 +8,7 @@ import torch
 
 from staf.experiments import load_results, run_experiment
 from staf.experiments.runner import job_of
-
-from .toy import Toy, ToyRun
+from tests.experiments.toy import Toy, ToyRun
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import pytest
 
 from staf.experiments.choices import Choice
 from staf.experiments.search_space import CONSTANTS, RATE, SHARED, known_optimisers, latin, searched_optimisers, trials
-from staf.fitting import Recipe
 from staf.nn.models import MODELS, build
+from staf.training import Recipe
 
 
 def test_every_stratum_is_taken_once_along_every_axis():

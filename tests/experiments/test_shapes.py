@@ -12,7 +12,7 @@ from staf.experiments import load_results, shape_surfaces
 from staf.experiments.__main__ import main
 from staf.experiments.shape_surfaces import kept_surface, measured, mesh_of, surface_values
 from staf.experiments.shapes import ShapeRun, Shapes, open_shape, pack, plan_of, shape_tables, voxel_task
-from staf.signals import Shape
+from staf.kinds import Shape
 
 COMMON = ["--resolution", "12", "--workers", "1", "--device", "cpu", "--no-progress", "--steps", "3", "--batch", "500"]
 

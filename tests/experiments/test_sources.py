@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from staf.experiments.sources import Source, image_sources, main, open_source, source_data, write_stack
-from staf.signals import Image
+from staf.kinds import Image
 from tests.experiments.stack import pictures, stack
 
 

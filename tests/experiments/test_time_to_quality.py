@@ -12,7 +12,7 @@ from staf.experiments.__main__ import main
 from staf.experiments.quality_tables import released_table, seconds_table
 from staf.experiments.released_loop import ReleasedStaf, train_released
 from staf.experiments.sources import image_sources, open_source
-from staf.fitting import plans
+from staf.planning import plans
 from staf.tasks import Reconstruction
 from tests.experiments.stack import QUIET, stack
 

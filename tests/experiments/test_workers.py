@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from staf.experiments import load_results, run_experiment
-
-from .toy import Toy, ToyRun
+from tests.experiments.toy import Toy, ToyRun
 
 
 def test_processes_share_the_work_and_survive_a_death(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from staf.figures import Contender, comparison
 from staf.figures.comparison import busiest_box
-from staf.fitting import History
+from staf.training import History
 
 HISTORY = History([0, 1, 2], [0.1, 0.01, 0.001], [1.0, 1.0, 1.0], [0.5, 1.0, 1.5])
 

@@ -7,7 +7,7 @@ import pytest
 
 from staf.figures import psnr_curve
 from staf.figures.curves import running_mean
-from staf.fitting import History
+from staf.training import History
 
 
 def history(steps: int) -> History:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from staf.figures import View, shape_comparison, shape_picture
-from staf.signals import Shape
-from tests.signals.solids import moved, sphere, torus
+from staf.kinds import Shape
+from tests.kinds.solids import moved, sphere, torus
 
 
 @pytest.fixture(autouse=True)

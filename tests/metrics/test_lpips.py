@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import nn
 
+from staf.kinds import sample_photo
 from staf.metrics import LPIPS, load_lpips, lpips
 from staf.metrics.lpips import CONVOLUTIONS, SHAPES, cache_path, weights_path
-from staf.signals import sample_photo
 
 
 def random_weights(seed: int = 0) -> dict[str, torch.Tensor]:

@@ -8,8 +8,8 @@ import torch
 from skimage.metrics import structural_similarity
 from torchmetrics.functional.image import structural_similarity_index_measure
 
+from staf.kinds import sample_photo
 from staf.metrics import ssim
-from staf.signals import sample_photo
 
 
 def noisy_photo(name, generator, noise=0.1):

@@ -96,7 +96,7 @@ def test_fitted_fields_differentiate_in_the_signals_own_units():
     import numpy as np
 
     from staf.api import FittedField
-    from staf.signals import Audio, Image
+    from staf.kinds import Audio, Image
 
     class Ramp(torch.nn.Module):
         def __init__(self) -> None:

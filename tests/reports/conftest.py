@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import staf
-from staf.signals import Image
+from staf.kinds import Image
 
 HOSTILE = "<script>alert(1)</script>\"'&<img src=http://evil.example/x onerror=alert(2)>"
 

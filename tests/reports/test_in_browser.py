@@ -12,9 +12,8 @@ from PIL import Image as Pillow
 
 import staf
 from staf.reports import write_run
-
-from .browser import Browser, executable
-from .conftest import HOSTILE, small_fit, small_image
+from tests.reports.browser import Browser, executable
+from tests.reports.conftest import HOSTILE, small_fit, small_image
 
 pytestmark = pytest.mark.skipif(executable() is None, reason="Chromium is not installed: apt-get install chromium")
 

@@ -10,8 +10,7 @@ import staf
 from staf.metrics import lpips
 from staf.metrics.lpips import LPIPS, SHAPES
 from staf.reports.measures import float_prediction, measures
-
-from .conftest import small_fit, small_image
+from tests.reports.conftest import small_fit, small_image
 
 
 def test_the_files_own_psnr_is_that_of_its_rounded_pixels(fit: staf.Fit, tmp_path: Path) -> None:

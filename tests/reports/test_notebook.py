@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import staf
 from staf.reports import notebook_html
-
-from .conftest import small_fit, small_image
+from tests.reports.conftest import small_fit, small_image
 
 
 def test_a_fit_shows_itself_in_notebooks(fit: staf.Fit) -> None:

@@ -16,13 +16,12 @@ import torch
 
 import staf
 from staf.figures.audio import spectrogram
+from staf.kinds import Audio, Shape
+from staf.kinds.shape.mesh import Mesh
 from staf.reports import configuration, report_html, write_run
 from staf.reports.other_signals import CLIP_BYTES, clip_uri, spectrum
-from staf.signals import Audio, Shape
-from staf.signals.mesh import Mesh
 from staf.tasks import Occupancy
-
-from .browser import Browser, executable
+from tests.reports.browser import Browser, executable
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,7 @@ import pytest
 import staf
 from staf.reports import configuration, report_html, write_run
 from staf.reports.measures import measures
-
-from .conftest import HOSTILE, small_fit, small_image
+from tests.reports.conftest import HOSTILE, small_fit, small_image
 
 
 class Reader(HTMLParser):

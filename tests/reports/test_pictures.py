@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
+from staf.kinds import Image
 from staf.reports.colours import ERROR_COLOURS
 from staf.reports.pictures import nice_ceiling, pictures
-from staf.signals import Image
-
-from .conftest import small_image
+from tests.reports.conftest import small_image
 
 
 def decode(uri: str) -> Pillow.Image:

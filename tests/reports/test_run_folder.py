@@ -11,8 +11,7 @@ import torch
 
 import staf
 from staf.reports import RunError, check_folder, configuration, report_html, write_run
-
-from .conftest import small_fit, small_image
+from tests.reports.conftest import small_fit, small_image
 
 FILES = ["config.json", "history.csv", "metrics.json", "model.safetensors", "reconstruction.png", "report.html"]
 

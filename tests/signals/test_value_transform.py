@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from staf.signals import Audio, Image
+from staf.kinds import Audio, Image
 from staf.signals.value_transform import value_transform
 from staf.tasks import Reconstruction
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from staf.signals import Image
+from staf.kinds import Image
 
 
 def scene(height: int = 24, width: int = 32, channels: int = 3) -> Image:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from staf.signals import Audio
+from staf.kinds import Audio
 from tests.tasks.pictures import scene
 
 PAGES = Path(__file__).parents[2] / "docs" / "how-to"

@@ -8,12 +8,13 @@ import pytest
 import torch
 
 import staf
-from staf.fitting.task import Task
+from staf.kinds import Image, Shape
+from staf.kinds.shape import marching
+from staf.kinds.shape.mesh import Mesh
 from staf.metrics import iou, psnr
-from staf.signals import Image, Shape, marching
-from staf.signals.mesh import Mesh
 from staf.tasks import Occupancy, Reconstruction, occupancy, task_for
-from tests.signals.solids import moved, sphere, torus
+from staf.training.task import Task
+from tests.kinds.solids import moved, sphere, torus
 
 FAR = moved(torus(), 3.0, (100.0, -20.0, 7.0))
 

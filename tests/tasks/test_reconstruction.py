@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from staf.signals import Image
+from staf.kinds import Image
 from staf.tasks import Reconstruction, reconstruction
 
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from staf.signals.mesh import Mesh
+from staf.kinds.shape.mesh import Mesh
 from staf.tasks.shape_measures import distances, surface_measures, surface_points
-from tests.signals.solids import box, moved, sphere, torus
+from tests.kinds.solids import box, moved, sphere, torus
 
 
 def test_equal_surfaces_are_zero_apart():

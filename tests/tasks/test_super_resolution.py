@@ -5,8 +5,8 @@ import pytest
 import torch
 
 import staf
+from staf.kinds import Image
 from staf.operators import AreaDownsampling
-from staf.signals import Image
 from staf.signals.grid import coordinates
 from staf.tasks import Oracle, SuperResolution
 from staf.tasks.classical import measured, upscaled

@@ -9,9 +9,10 @@ import pytest
 import torch
 
 import staf
-from staf.fitting import FileError, Interrupted
 from staf.operators import PhotonNoise
+from staf.storage import FileError
 from staf.tasks import Denoising, KeepBestHeldOut, Oracle
+from staf.training import Interrupted
 from tests.tasks.pictures import scene
 
 

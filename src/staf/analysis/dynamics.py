@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from staf.fitting.loop import State
 from staf.nn import SineSeries
 from staf.nn.sine_series import PARTS
+from staf.training.loop import State
 
 Array = NDArray[np.float64]
 

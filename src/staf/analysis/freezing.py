@@ -9,7 +9,8 @@ import torch
 from torch import nn
 
 from staf.analysis.dynamics import ParameterDynamics
-from staf.fitting import Recipe, recipes
+from staf.planning import recipes
+from staf.training import Recipe
 
 
 def freeze_after_warm_up(

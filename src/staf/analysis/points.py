@@ -29,7 +29,7 @@ def few_points(signal: Any, most: int = 1024, *, crop: bool | None = None) -> Po
     and volumes are averaged.
 
     >>> import numpy as np
-    >>> from staf.signals import Image
+    >>> from staf.kinds import Image
     >>> few_points(Image(np.zeros((300, 200, 3), dtype=np.uint8)), 600).shape
     (30, 20)
     """

@@ -23,8 +23,8 @@ from staf.analysis.dynamics import ParameterDynamics
 from staf.analysis.features import activation_maps
 from staf.analysis.freezing import freeze_after_warm_up
 from staf.analysis.points import Points, chord, few_points
-from staf.fitting import recipes
 from staf.nn import siren, staf
+from staf.planning import recipes
 from staf.theory.registry import Result
 
 Device = torch.device | str | None
@@ -44,7 +44,7 @@ class Entry(NamedTuple):
 
 
 def _photo() -> Any:
-    from staf.signals.sample import sample_photo
+    from staf.kinds.image.sample import sample_photo
 
     return sample_photo("camera")
 
@@ -159,7 +159,7 @@ def _small_fit(field: nn.Module | None, seed: int, signal: Any) -> tuple[Any, An
 
     Without a signal it is one that the field can fit: the photograph in as many channels, or the chord.
     """
-    from staf.signals import Audio, Image
+    from staf.kinds import Audio, Image
     from staf.tasks import Reconstruction
 
     inputs, outputs = (int(getattr(field, name, n)) for name, n in (("in_features", 2), ("out_features", 1)))

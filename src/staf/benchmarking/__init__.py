@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .cases import SUITES, Case, Version
-from .figure import draw
-from .gate import GateError
-from .report import summary_table, to_markdown
-from .runner import run_suite
+from staf.benchmarking.cases import SUITES, Case, Version
+from staf.benchmarking.figure import draw
+from staf.benchmarking.gate import GateError
+from staf.benchmarking.report import summary_table, to_markdown
+from staf.benchmarking.runner import run_suite
 
 __all__ = ["SUITES", "Case", "GateError", "Version", "draw", "run_suite", "summary_table", "to_markdown"]

@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..nn import SineSeries
-from ..nn.activations import Finer, Gauss, Sine
-from ..nn.gabor_network import Wire
+from staf.nn import SineSeries
+from staf.nn.activations import Finer, Gauss, Sine
+from staf.nn.gabor_network import Wire
 
 
 class ReleasedSeries(nn.Module):

@@ -9,8 +9,8 @@ from typing import Literal
 import torch
 from torch import nn
 
-from ..nn import models
-from ..ops.linear import ProductPrecision
+from staf.nn import models
+from staf.ops.linear import ProductPrecision
 
 Kind = Literal["train", "minibatch", "inference", "render", "latency", "many"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from .rates import Rates
+from staf.benchmarking.rates import Rates
 
 FLOAT = 4
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .report import three_figures
+from staf.benchmarking.report import three_figures
 
 COLOURS = {"released": "#9aa0a6", "released, torch.compile": "#c6a15b"}
 OURS = ("#1f6feb", "#2da44e", "#8250df", "#bf3989")
@@ -16,7 +16,7 @@ def draw(document: dict[str, Any], path: Path) -> Path:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from .._files import atomic_path
+    from staf._files import atomic_path
 
     records = [record for record in document["records"] if record["ms"] is not None]
     colours, left = dict(COLOURS), iter(OURS)

@@ -13,11 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .. import ops
-from ..ops.linear import ProductPrecision, linear, product_precision
-from ..ops.squared_error import weighted_squared_error
-from .baselines import ReleasedNetwork
-from .cases import Case
+from staf import ops
+from staf.benchmarking.baselines import ReleasedNetwork
+from staf.benchmarking.cases import Case
+from staf.ops.linear import ProductPrecision, linear, product_precision
+from staf.ops.squared_error import weighted_squared_error
 
 GRADIENT_TOLERANCE = 1e-4
 # A network multiplies the rounding of its first layer by its gain.

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from ..fitting.stepper import is_out_of_memory
-from .cases import Case, Version
-from .programs import build
-from .timing import Effort, once, seconds_of
+from staf.benchmarking.cases import Case, Version
+from staf.benchmarking.programs import build
+from staf.benchmarking.timing import Effort, once, seconds_of
+from staf.training.stepper import is_out_of_memory
 
 
 @dataclass(frozen=True)

@@ -11,19 +11,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..fitting import Recipe
-from ..fitting.batches import Batches
-from ..fitting.capture import CapturedStepper
-from ..fitting.loop import CHUNK, GROUP_SECONDS, predictor
-from ..fitting.optimiser import Optimiser
-from ..fitting.plans import Plan
-from ..fitting.stepper import Stepper
-from ..ops.linear import product_precision
-from ..signals import Image
-from ..tasks import Reconstruction
-from .baselines import ReleasedNetwork
-from .cases import Case, Version
-from .timing import once
+from staf.benchmarking.baselines import ReleasedNetwork
+from staf.benchmarking.cases import Case, Version
+from staf.benchmarking.timing import once
+from staf.kinds import Image
+from staf.ops.linear import product_precision
+from staf.planning.plans import Plan
+from staf.tasks import Reconstruction
+from staf.training import Recipe
+from staf.training.batches import Batches
+from staf.training.capture import CapturedStepper
+from staf.training.loop import CHUNK, GROUP_SECONDS, predictor
+from staf.training.optim.optimiser import Optimiser
+from staf.training.stepper import Stepper
 
 GROUP = 100
 # Images of which a mini-batch case draws its points.
@@ -163,7 +163,7 @@ def _released_predictor(network: nn.Module, version: Version, chunk: int) -> Cal
 
 def _ours_render(case: Case, version: Version, device: str) -> Program:
     """`FittedField.render` of an 8-bit picture, pixels in host memory at the end."""
-    from ..api import FittedField
+    from staf.api import FittedField
 
     image = picture(64 * 64)
     field = FittedField(case.field(device), {"signal": image.metadata(), "convention": "centres"})
@@ -200,7 +200,7 @@ def _size(points: int) -> tuple[int, int]:
 
 def _ours_many(case: Case, version: Version, device: str) -> Program:
     """`staf.fit_many`, from pictures in memory to measured fits in memory."""
-    from ..many import fit_many
+    from staf.many import fit_many
 
     pictures = [picture(case.points, seed) for seed in range(case.images)]
     recipe = Recipe(steps=case.steps, rate=1e-3, optimiser=version.optimiser, precision=version.precision)

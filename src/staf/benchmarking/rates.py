@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import torch
 
-from .. import ops
-from ..ops.linear import linear, product_precision
-from ..ops.linear.library import library_precision
-from .timing import seconds_of
+from staf import ops
+from staf.benchmarking.timing import seconds_of
+from staf.ops.linear import linear, product_precision
+from staf.ops.linear.library import library_precision
 
 # What a shared CPU lets run undisturbed now and then: a few milliseconds.
 SHORT_ROWS, SHORT_REPEATS = 2048, 100
@@ -92,7 +92,7 @@ def _cpu_sine_rate(points: int = 2**18, terms: int = 50) -> float:
 def _sine_rate(device: str) -> float | None:
     """Hardware sines per second, or None where triton is missing or does not know the instruction."""
     try:
-        from .sine_rate import hardware_sine_rate
+        from staf.benchmarking.sine_rate import hardware_sine_rate
 
         return hardware_sine_rate(device)
     except Exception as error:

@@ -8,14 +8,14 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..experiments.machine import provenance
-from ..fitting.stepper import is_out_of_memory
-from .cases import SUITES, Case, Version
-from .costs import Cost, cost
-from .gate import check_cases
-from .measurement import Measurement, clean, measure
-from .rates import Rates, measure_rates
-from .timing import Effort
+from staf.benchmarking.cases import SUITES, Case, Version
+from staf.benchmarking.costs import Cost, cost
+from staf.benchmarking.gate import check_cases
+from staf.benchmarking.measurement import Measurement, clean, measure
+from staf.benchmarking.rates import Rates, measure_rates
+from staf.benchmarking.timing import Effort
+from staf.experiments.machine import provenance
+from staf.training.stepper import is_out_of_memory
 
 ROUNDS = 2
 FORMAT = 1

@@ -6,7 +6,7 @@ import torch
 import triton
 import triton.language as tl
 
-from .timing import seconds_of
+from staf.benchmarking.timing import seconds_of
 
 SINES = 256
 

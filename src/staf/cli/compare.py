@@ -44,8 +44,8 @@ def options_for(words: Sequence[str]) -> type[Any]:
 def run(options: Compare, terminal: Terminal) -> int:
     """Fit each, draw, and print the table."""
     from staf.experiments import image_comparison, run_experiment
-    from staf.fitting import plan
-    from staf.signals import open as open_signal
+    from staf.kinds import open as open_signal
+    from staf.planning import plan
 
     image = open_signal(options.file)
     if image.kind != "image":

@@ -50,7 +50,7 @@ class Counting:
         if self._bar is not None:
             self._bar.update(self._task, completed=self.done)
         elif self.show and time.monotonic() - self._last >= LINE_SECONDS:
-            from staf.fitting.progress import duration
+            from staf.training.progress import duration
 
             self._last = time.monotonic()
             part = min(1.0, self.done / self.total)

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ..api import Fit, fit
-from ..fitting import plans
-from ..reports import RunError, write_run
-from ..signals import SAMPLES, Image, SignalError, sample_photo
-from ..signals import open as open_signal
+from staf.api import Fit, fit
+from staf.kinds import SAMPLES, Image, sample_photo
+from staf.kinds import open as open_signal
+from staf.planning import plans
+from staf.reports import RunError, write_run
+from staf.signals import SignalError
 
 SIDE = 256
 SECONDS = 100.0

@@ -60,9 +60,9 @@ def run(options: Denoise, terminal: Terminal) -> int:
     image = open_image(options)
     import torch
 
-    from staf.fitting.plans import paper_staf_denoising
-    from staf.fitting.restoration_plans import denoising
     from staf.operators import PhotonNoise
+    from staf.planning.plans import paper_staf_denoising
+    from staf.planning.restoration_plans import denoising
     from staf.tasks import Denoising, KeepBestHeldOut, Oracle
 
     if options.readout and options.photons is None:

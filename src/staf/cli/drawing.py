@@ -27,17 +27,17 @@ def suffixes(kind: str) -> tuple[str, ...]:
     ('.ply', '.obj', '.stl', '.glb', '.off')
     """
     if kind == "image":
-        from staf.signals.image_writing import FORMATS as IMAGES
+        from staf.kinds.image.writing import FORMATS as IMAGES
 
         return tuple(IMAGES)
     if kind == "audio":
         import soundfile
 
-        from staf.signals.audio_files import FORMATS as SOUNDS
+        from staf.kinds.audio.files import FORMATS as SOUNDS
 
         there = soundfile.available_formats()
         return tuple(suffix for suffix, format in SOUNDS.items() if format in there)
-    from staf.signals.mesh_writing import WRITERS
+    from staf.kinds.shape.mesh_writing import WRITERS
 
     return tuple(WRITERS)
 
@@ -68,7 +68,7 @@ def write_signal(
             signal.render_file(predict, out, convention=field.convention, device=device, **how)
         return {"width": width, "height": height}
     if signal.kind == "audio":
-        from staf.signals.audio_files import check_format
+        from staf.kinds.audio.files import check_format
 
         check_format(out, signal.out_features, how.get("rate") or signal.rate)
     drawn = _rendered(field, how, device=device, title=title, show=show)

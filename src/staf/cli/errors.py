@@ -17,7 +17,7 @@ INTERRUPTED = 130
 # loaded, because one that is not loaded has raised nothing.
 _FOR_USERS = (
     ("staf._files", "WriteError"),
-    ("staf.fitting.file", "FileError"),
+    ("staf.storage.file", "FileError"),
     ("staf.reports.errors", "RunError"),
     ("staf.signals.errors", "SignalError"),
 )

@@ -129,7 +129,7 @@ def _how(options: Export) -> dict[str, Any]:
 
 def _export_windows(options: Export, how: dict[str, Any], device: str) -> dict[str, int]:
     """A recording that was fitted in windows, joined."""
-    from staf.signals.audio_files import check_format
+    from staf.kinds.audio.files import check_format
     from staf.windows import WindowedField, load_windows
 
     check_suffix("audio", options.out)
@@ -175,10 +175,10 @@ def _export_many(options: Export, terminal: Terminal, how: dict[str, Any], devic
 
 def _targets(options: Export) -> tuple[dict[str, tuple[Path, Path, str]], dict[str, str]]:
     """By name: the field's file, the file to write and the kind; and why others cannot be exported."""
-    from staf.field_set import field_files
-    from staf.fitting import read_header
+    from staf.kinds import from_metadata
     from staf.reports.run_folder import reconstruction_suffix
-    from staf.signals import from_metadata
+    from staf.storage import read_header
+    from staf.storage.field_set import field_files
 
     if not (options.field / MANY).is_file():
         raise UserError(f"{options.field} holds no {MODEL}, {WINDOWS} or {MANY}: it is no folder that staf has written")

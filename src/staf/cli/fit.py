@@ -16,7 +16,7 @@ from staf.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from staf.api import Fit
-    from staf.fitting import Plan
+    from staf.planning import Plan
 
 MEASURES = {
     "ssim": "SSIM {:.4g}",
@@ -41,7 +41,7 @@ def options_for(words: Sequence[str]) -> type[Any]:
 
 def run(options: FitSignal, terminal: Terminal) -> int:
     """Fit, write the run folder, say how good it is."""
-    from staf.fitting import plan as make_plan
+    from staf.planning import plan as make_plan
     from staf.reports.run_folder import existing
 
     signal = _open(options)
@@ -75,7 +75,7 @@ def run(options: FitSignal, terminal: Terminal) -> int:
 
 
 def _open(options: FitSignal) -> Any:
-    from staf.signals import open as open_signal
+    from staf.kinds import open as open_signal
 
     if isinstance(options, FitImage) and options.max_pixels is not None:
         return open_signal(options.file, max_pixels=options.max_pixels)
@@ -109,9 +109,10 @@ def _sampled(options: FitSignal, signal: Any, seed: int) -> tuple[Any, list[str]
 
 def _check_voxels(source: Any, checkpoint: Path) -> None:
     """Refuse to go on with other voxels than the interrupted fit was started with, and name the options that choose."""
-    from staf.fitting import Task, read_header
-    from staf.fitting.checkpoint import fingerprint
+    from staf.storage import read_header
     from staf.tasks import task_for
+    from staf.training import Task
+    from staf.training.checkpoint import fingerprint
 
     about = read_header(checkpoint).metadata
     task = source if isinstance(source, Task) else task_for(source, about["recipe"].get("convention", "centres"))
@@ -139,7 +140,7 @@ def _fit(
     options: FitSignal, terminal: Terminal, source: Any, plan: Plan, seed: int, device: str, checkpoint: Path
 ) -> Fit:
     from staf.api import fit
-    from staf.fitting import Interrupted
+    from staf.training import Interrupted
 
     try:
         return fit(

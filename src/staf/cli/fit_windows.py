@@ -46,7 +46,7 @@ def options_for(words: Sequence[str]) -> type[Any]:
 def run(options: FitWindows, terminal: Terminal) -> int:
     """Fit the windows, join them, measure the whole."""
     check_counts(rate=options.rate)
-    from staf.signals import open as open_signal
+    from staf.kinds import open as open_signal
     from staf.windows import fit_windows
 
     audio = open_signal(options.file)

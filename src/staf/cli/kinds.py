@@ -20,7 +20,7 @@ def kind_of(words: Sequence[str], default: str = "image") -> str:
     ('image', 'shape')
     """
     for path in _files(words):
-        from staf.signals.formats import HEAD_BYTES, recognise
+        from staf.kinds.formats import HEAD_BYTES, recognise
 
         try:
             with open(path, "rb") as file:
@@ -45,7 +45,7 @@ def kind_of_field(words: Sequence[str], default: str = "image") -> str:
         if (Path(word) / "windows.json").is_file():
             return "audio"
         for path in _files([word, *_fields_in(Path(word))]):
-            from staf.fitting import FileError, read_header
+            from staf.storage import FileError, read_header
 
             try:
                 signal: Any = read_header(path).metadata.get("signal")
@@ -55,7 +55,7 @@ def kind_of_field(words: Sequence[str], default: str = "image") -> str:
                 return str(signal.get("kind", default))
     missing = [word for word in words if word.endswith(".safetensors") and not Path(word).exists()]
     if missing and not {"-h", "--help"} & set(words):
-        from staf.fitting import read_header
+        from staf.storage import read_header
 
         # Options depend on what the field is, so that this comes before any complaint about them.
         read_header(missing[0])

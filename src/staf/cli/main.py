@@ -8,16 +8,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Union
 
 from staf import __version__
-from staf.cli.errors import (
-    INTERRUPTED,
-    MISTAKE,
-    Stopped,
-    UserError,
-    did_you_mean,
-    is_mistake,
-    one_line,
-    sigterm_raises,
-)
+from staf.cli.errors import INTERRUPTED, MISTAKE, Stopped, UserError, did_you_mean, is_mistake, one_line, sigterm_raises
 from staf.cli.parsing import parse
 from staf.cli.terminal import Terminal
 from staf.cli.verbs import VERBS

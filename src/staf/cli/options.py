@@ -12,7 +12,7 @@ from tyro.conf import FlagCreatePairsOff, arg
 from staf.cli.errors import UserError
 
 if TYPE_CHECKING:
-    from staf.fitting import Budget
+    from staf.planning import Budget
 
 # Known here without importing torch, for help; a test holds them to `staf.nn.models.MODELS`.
 MODEL_NAMES = ("staf", "siren", "finer", "wire", "gauss", "ffn", "pemlp", "mfn", "incode")
@@ -39,7 +39,7 @@ class BudgetOptions:
 
     def budget(self) -> Budget:
         """The same for a plan."""
-        from staf.fitting import Budget
+        from staf.planning import Budget
 
         for flag, value in (("--seconds", self.seconds), ("--target-db", self.target_db)):
             if value is not None and not (math.isfinite(value) and value > 0):

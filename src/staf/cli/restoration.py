@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from staf.api import Fit
-    from staf.fitting import Budget, Plan
+    from staf.planning import Budget, Plan
 
 MODEL, METRICS, FIGURE = "model.safetensors", "metrics.json", "comparison.png"
 
@@ -48,7 +48,7 @@ class Start:
 
 def open_image(options: RestorationOptions) -> Any:
     """The image; anything else is refused."""
-    from staf.signals import open as open_signal
+    from staf.kinds import open as open_signal
 
     image = open_signal(options.file)
     if image.kind != "image":
@@ -73,7 +73,7 @@ def fit_task(
 ) -> Fit:
     """Fit a task by a plan, or go on with it; stopped, it leaves a checkpoint in the folder."""
     from staf.api import fit
-    from staf.fitting import Interrupted
+    from staf.training import Interrupted
 
     checkpoint = start.folder / CHECKPOINT
     if options.resume:
@@ -103,8 +103,8 @@ def fit_task(
 
 def _check_same(options: RestorationOptions, start: Start, task: Any, plan: Plan) -> None:
     """Refuse to go on with another picture or network than the interrupted fit's, and name the options that choose."""
-    from staf.fitting import read_header
-    from staf.fitting.checkpoint import fingerprint
+    from staf.storage import read_header
+    from staf.training.checkpoint import fingerprint
 
     about = read_header(start.folder / CHECKPOINT).metadata
     same_data = about.get("fingerprint") == fingerprint(task)

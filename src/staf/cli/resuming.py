@@ -15,7 +15,8 @@ from staf.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from staf.api import Fit
-    from staf.fitting import Budget, Interrupted
+    from staf.planning import Budget
+    from staf.training import Interrupted
 
 CHECKPOINT = "checkpoint.safetensors"
 
@@ -42,7 +43,8 @@ def check_folder(options: FitOptions, folder: Path, holds: str | None) -> None:
 
 def resumed(options: FitOptions, model: str, checkpoint: Path) -> tuple[int, Budget]:
     """Seed and budget of the interrupted fit; options that contradict it are refused, not ignored."""
-    from staf.fitting import Budget, FileError, read_header
+    from staf.planning import Budget
+    from staf.storage import FileError, read_header
 
     about = read_header(checkpoint).metadata
     try:

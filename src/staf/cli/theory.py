@@ -100,7 +100,7 @@ def _module(path: Path | None) -> Any:
 def _signal(path: Path | None) -> Any:
     if path is None:
         return None
-    from staf.signals import open as open_signal
+    from staf.kinds import open as open_signal
 
     return open_signal(path)
 

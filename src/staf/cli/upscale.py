@@ -60,8 +60,8 @@ def options_for(words: Sequence[str]) -> type[Any]:
 def run(options: Upscale, terminal: Terminal) -> int:
     """Fit the coarse pixels, write the fine ones."""
     image = open_image(options)
-    from staf.fitting.plans import paper_staf_super_resolution
-    from staf.fitting.restoration_plans import super_resolution
+    from staf.planning.plans import paper_staf_super_resolution
+    from staf.planning.restoration_plans import super_resolution
     from staf.tasks import Oracle, SuperResolution
 
     convention: Any = "ends" if options.paper else "centres"

@@ -26,8 +26,8 @@ from staf.experiments.runner import draw as draw_file
 from staf.experiments.tables import Table
 
 if TYPE_CHECKING:
-    from staf.fitting import Plan
-    from staf.signals import Audio as Recording
+    from staf.kinds import Audio as Recording
+    from staf.planning import Plan
 
 NAME = "audio"
 MEASURES = {"psnr": ("PSNR (dB)", 2), "log_spectral_distance": ("spectral distance (dB)", 2)}
@@ -86,8 +86,8 @@ def _sixteen_bits(samples: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=2)
 def open_recording(path: str, rate: int) -> Recording:
     """A recording from an audio file or from a .npy of samples."""
-    from staf.signals import Audio as Recording
-    from staf.signals import open as open_signal
+    from staf.kinds import Audio as Recording
+    from staf.kinds import open as open_signal
 
     if path.endswith(".npy"):
         return Recording(np.load(path, allow_pickle=False), rate, name=Path(path).stem, subtype="FLOAT")
@@ -99,8 +99,8 @@ def open_recording(path: str, rate: int) -> Recording:
 
 def plan_of(recording: Recording, configuration: AudioRun, device: str) -> Plan:
     """The plan of a run's network under its protocol."""
-    from staf.fitting import Budget, plan, plans
     from staf.nn.encodings import nyquist_bands
+    from staf.planning import Budget, plan, plans
 
     if configuration.protocol == "ours":
         return plan(recording, Budget(steps=configuration.steps), device=device, model=configuration.model)

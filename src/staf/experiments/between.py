@@ -23,9 +23,9 @@ def between_pixels(fit: Fit) -> dict[str, float]:
     signal: Any = getattr(task, "signal", None)
     if getattr(signal, "kind", None) != "image":
         return {}
-    from staf.fitting import predictor
     from staf.signals.grid import coordinates
     from staf.tasks.classical import bicubic
+    from staf.training import predictor
 
     device = next(fit.module.parameters()).device
     height, width = signal.shape

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from staf.fitting import Plan
+    from staf.planning import Plan
 
 # How a network is trained: by its default plan, by the best trial of a search, or by the published schedule.
 RECIPES = ("default", "tuned", "paper")
@@ -29,8 +29,8 @@ class Choice:
 
 def plan_of(signal: Any, choice: Choice, steps: int, device: str) -> Plan:
     """The plan of a choice for a signal, `steps` steps long, or as long as a changed recipe says."""
-    from staf.fitting import Budget, Plan, plan
-    from staf.fitting.schedules import from_plain
+    from staf.planning import Budget, Plan, plan
+    from staf.training.schedules import from_plain
 
     device = device.split(":")[0]
     if choice.base == "paper":
@@ -52,7 +52,7 @@ def plan_of(signal: Any, choice: Choice, steps: int, device: str) -> Plan:
 def _published(signal: Any, model: str) -> Plan:
     """The network's published constants under the paper's schedule for such a signal, read as full-batch steps."""
     from staf.experiments.protocols import paper_plan
-    from staf.fitting import plans, recipes
+    from staf.planning import plans, recipes
 
     if signal.kind == "audio":
         from staf.experiments.audio import AudioRun
@@ -66,7 +66,7 @@ def _factory(signal: Any, choice: Choice, base: Plan) -> Any:
     from staf.nn import models
 
     if signal.kind == "audio":
-        from staf.fitting.audio_plans import audio_field
+        from staf.planning.audio_plans import audio_field
 
         return lambda generator: audio_field(choice.model, signal, generator, **choice.arguments)
     architecture: Any = base.field(0).architecture

@@ -21,7 +21,7 @@ from staf.experiments.result import Result
 from staf.experiments.tables import Table
 
 if TYPE_CHECKING:
-    from staf.fitting import Plan
+    from staf.planning import Plan
     from staf.tasks import Denoising as Task
 
 NAME = "denoising"
@@ -120,9 +120,9 @@ def task_of(image: Any, configuration: DenoisingRun) -> Task:
 
 def plan_of(task: Task, configuration: DenoisingRun, device: str) -> Plan:
     """The plan of a run's network under its protocol."""
-    from staf.fitting import Budget, plans
-    from staf.fitting.restoration_plans import denoising
     from staf.nn.encodings import nyquist_bands
+    from staf.planning import Budget, plans
+    from staf.planning.restoration_plans import denoising
 
     if configuration.protocol == "ours":
         return denoising(task, Budget(steps=configuration.steps), device=device, model=configuration.model)

@@ -57,7 +57,7 @@ class Context:
     def fit(self, source: Any, **arguments: Any) -> Fit:
         """`staf.fit` on this run's device, resumed from this run's checkpoint if there is one."""
         from staf.api import fit
-        from staf.fitting import FileError
+        from staf.storage import FileError
 
         always: dict[str, Any] = {"device": self.device, "progress": self.progress, "checkpoint": self.checkpoint}
         if self.checkpoint.exists():

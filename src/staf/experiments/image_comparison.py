@@ -62,7 +62,7 @@ class ImageComparison:
         return Data(configuration.image, image_data(self.images[configuration.image]).sha256)
 
     def run(self, configuration: ImageRun, context: Context) -> Outcome:
-        from staf.fitting import Budget, plan
+        from staf.planning import Budget, plan
 
         image = open_image(self.images[configuration.image])
         budget = Budget(configuration.steps, configuration.seconds, configuration.target_db)
@@ -127,7 +127,7 @@ def table(results: Sequence[Result]) -> Table:
 def comparison_figure(results: Sequence[Result]) -> Any:
     """The reconstructions of one image beside its target, zoomed, with error maps and curves, in the order given."""
     from staf.figures import Contender, comparison
-    from staf.fitting import History
+    from staf.training import History
 
     images = {result.data_name for result in results}
     if len(images) != 1:
@@ -170,7 +170,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def sweep(arguments: argparse.Namespace) -> tuple[ImageComparison, list[ImageRun]]:
     """The experiment and its configurations from the options."""
-    from staf.fitting import Budget, plan
+    from staf.planning import Budget, plan
 
     images = named_paths(arguments.images)
     if not images:

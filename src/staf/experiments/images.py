@@ -13,13 +13,13 @@ import numpy as np
 from staf.experiments.experiment import Data
 
 if TYPE_CHECKING:
-    from staf.signals import Image
+    from staf.kinds import Image
 
 
 @lru_cache(maxsize=4)
 def open_image(path: str) -> Image:
     """An image file, opened by what it is; arrays saved by numpy need no image library."""
-    from staf.signals import open as open_signal
+    from staf.kinds import open as open_signal
 
     return open_signal(path)
 

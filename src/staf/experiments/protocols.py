@@ -11,7 +11,8 @@ from staf.experiments.result import Result
 from staf.experiments.tables import Table, mean, number
 
 if TYPE_CHECKING:
-    from staf.fitting import Plan, Recipe
+    from staf.planning import Plan
+    from staf.training import Recipe
 
 PROTOCOLS = ("ours", "paper", "released")
 MODELS = ("staf", "siren", "finer", "wire", "gauss", "ffn", "pemlp", "mfn", "incode")
@@ -32,8 +33,8 @@ def paper_plan(
     `sines` are the constants that the task gives to networks of sines, `own` those it gives to networks by name. On
     CUDA the hidden products are split bfloat16, whose final quality is that of float32 (docs/recipes.md).
     """
-    from staf.fitting import Plan
     from staf.nn.models import MODELS as factories
+    from staf.planning import Plan
 
     chosen = staf_plan(signal)
     recipe = (recipe or chosen.recipe).replace(precision="bf16x3")

@@ -112,7 +112,7 @@ def known_optimisers() -> tuple[str, ...]:
     """The names that a recipe takes."""
     from typing import get_args, get_type_hints
 
-    from staf.fitting import Recipe
+    from staf.training import Recipe
 
     return get_args(get_type_hints(Recipe)["optimiser"])
 

@@ -20,8 +20,8 @@ import numpy as np
 from staf.experiments.result import Result, load_results, write_result
 
 if TYPE_CHECKING:
-    from staf.signals import Shape
-    from staf.signals.mesh import Mesh
+    from staf.kinds import Shape
+    from staf.kinds.shape.mesh import Mesh
 
 LEVELS = 65535
 # A field with more voxels at its surface is noise, and its file would be as large as the volume.
@@ -40,7 +40,7 @@ def kept_surface(values: np.ndarray) -> dict[str, np.ndarray]:
     >>> bool(np.abs(surface_values(kept) - values).max() < 1e-4)
     True
     """
-    from staf.signals.voxels import PackedVolume
+    from staf.kinds.shape.voxels import PackedVolume
 
     volume = PackedVolume.pack(values > 0.5)
     index = volume.near_surface(1)
@@ -52,7 +52,7 @@ def kept_surface(values: np.ndarray) -> dict[str, np.ndarray]:
 
 def surface_values(kept: Mapping[str, np.ndarray]) -> np.ndarray:
     """A field (a, b, c) with the surface of the one that was kept: 0 and 1 away from it."""
-    from staf.signals.voxels import PackedVolume
+    from staf.kinds.shape.voxels import PackedVolume
 
     a, b, c = (int(size) for size in kept["grid"])
     volume = PackedVolume((a, b, c), kept["inside"])
@@ -63,8 +63,8 @@ def surface_values(kept: Mapping[str, np.ndarray]) -> np.ndarray:
 
 def mesh_of(kept: Mapping[str, np.ndarray], shape: Shape) -> Mesh | None:
     """The kept surface in the frame of the shape's mesh; None where the field has none."""
-    from staf.signals.marching import march
-    from staf.signals.mesh import Mesh
+    from staf.kinds.shape.marching import march
+    from staf.kinds.shape.mesh import Mesh
 
     found = march(surface_values(kept)) if kept else None
     return None if found is None else Mesh(shape.frame.from_index(found.vertices), found.faces)
@@ -72,7 +72,7 @@ def mesh_of(kept: Mapping[str, np.ndarray], shape: Shape) -> Mesh | None:
 
 def measured(kept: Mapping[str, np.ndarray], shape: Shape) -> dict[str, float]:
     """Chamfer distance and normal consistency to the shape's mesh in the cube; infinity and 0 without a surface."""
-    from staf.signals.mesh import Mesh
+    from staf.kinds.shape.mesh import Mesh
     from staf.tasks.shape_measures import surface_measures
 
     mesh = mesh_of(kept, shape)

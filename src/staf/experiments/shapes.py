@@ -28,8 +28,8 @@ from staf.experiments.result import Result
 from staf.experiments.tables import Table
 
 if TYPE_CHECKING:
-    from staf.fitting import Plan
-    from staf.signals import Shape
+    from staf.kinds import Shape
+    from staf.planning import Plan
 
 NAME = "shapes"
 MEASURES = {"iou": ("IoU", 4), "chamfer": ("Chamfer", 2), "normal_consistency": ("normal consistency", 4)}
@@ -113,7 +113,7 @@ def voxel_task(shape: Shape, convention: Any) -> Any:
     """
     import torch
 
-    from staf.signals.shape_rendering import field_planes
+    from staf.kinds.shape.rendering import field_planes
     from staf.tasks import Occupancy
 
     class VoxelOccupancy(Occupancy):
@@ -148,9 +148,9 @@ def pack(mesh: str, path: str, resolution: int) -> None:
 @lru_cache(maxsize=4)
 def open_shape(path: str, resolution: int) -> Shape:
     """A shape from a mesh file, or from what `pack` wrote, which holds no mesh."""
-    from staf.signals import Shape
-    from staf.signals import open as open_signal
-    from staf.signals.voxels import PackedVolume
+    from staf.kinds import Shape
+    from staf.kinds import open as open_signal
+    from staf.kinds.shape.voxels import PackedVolume
 
     if not path.endswith(".npz"):
         opened = open_signal(path)
@@ -169,8 +169,8 @@ def open_shape(path: str, resolution: int) -> Shape:
 
 def plan_of(shape: Shape, configuration: ShapeRun, device: str) -> Plan:
     """The plan of a run's network under its protocol, with the configuration's steps and batch."""
-    from staf.fitting import Budget, plan, plans
     from staf.nn.encodings import nyquist_bands
+    from staf.planning import Budget, plan, plans
 
     c = configuration
     if c.protocol == "ours":

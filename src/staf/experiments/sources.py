@@ -38,7 +38,7 @@ def open_source(source: Source, name: str) -> Any:
         return open_recording(source.path, source.rate)
     if source.index is None:
         return open_image(source.path)
-    from staf.signals import Image
+    from staf.kinds import Image
 
     return Image(np.array(_stack(source.path)[source.index]), name=name)
 

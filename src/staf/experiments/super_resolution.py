@@ -21,7 +21,7 @@ from staf.experiments.result import Result
 from staf.experiments.tables import Table
 
 if TYPE_CHECKING:
-    from staf.fitting import Plan
+    from staf.planning import Plan
     from staf.tasks import SuperResolution as Task
 
 NAME = "super-resolution"
@@ -115,9 +115,9 @@ def task_of(image: Any, configuration: SuperResolutionRun) -> Task:
 
 def plan_of(task: Task, configuration: SuperResolutionRun, device: str) -> Plan:
     """The plan of a run's network under its protocol."""
-    from staf.fitting import Budget, plans
-    from staf.fitting.restoration_plans import super_resolution
     from staf.nn.encodings import nyquist_bands
+    from staf.planning import Budget, plans
+    from staf.planning.restoration_plans import super_resolution
 
     if configuration.protocol not in PUBLISHED_PROTOCOLS:
         budget = Budget(steps=configuration.steps)

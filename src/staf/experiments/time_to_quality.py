@@ -26,7 +26,7 @@ from staf.experiments.sources import Source, add_source_arguments, chosen_source
 from staf.experiments.tables import Table
 
 if TYPE_CHECKING:
-    from staf.fitting import Plan
+    from staf.planning import Plan
 
 NAME = "time-to-quality"
 # By steps: the default plan, Adam alone. By epochs of mini-batches: STAF's published recipes.
@@ -89,7 +89,7 @@ class TimeToQuality:
 def plan_for(image: Any, run: TimeRun, device: str) -> Plan:
     """The plan of a run; `adam` is the network's published constants, Adam 1e-3 x 0.05^(t/T), full batches."""
     from staf.experiments.choices import plan_of
-    from staf.fitting import Plan, plans
+    from staf.planning import Plan, plans
 
     if run.recipe in BY_STEPS:
         base = "default" if run.recipe == "default" else "paper"
@@ -103,8 +103,8 @@ def run_released_code(image: Any, plan: Plan, run: TimeRun, device: str) -> Outc
     """The released recipe, eagerly."""
     from staf.experiments.released_loop import train_released
     from staf.experiments.step_times import timed_history
-    from staf.fitting import predictor
     from staf.tasks import Reconstruction
+    from staf.training import predictor
 
     task = Reconstruction(image, plan.recipe.convention).to(device)
     epochs = min(run.timed or run.budget, run.budget)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .activations import ActivationCurves, activation_curves
-from .comparison import Contender, comparison
-from .curves import psnr_curve
-from .error_map import error_map, pixel_error
-from .inspection import inspect_figure
-from .shape import View, shape_comparison, shape_picture
+from staf.figures.activations import ActivationCurves, activation_curves
+from staf.figures.comparison import Contender, comparison
+from staf.figures.curves import psnr_curve
+from staf.figures.error_map import error_map, pixel_error
+from staf.figures.inspection import inspect_figure
+from staf.figures.shape import View, shape_comparison, shape_picture
 
 __all__ = [
     "ActivationCurves",

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..nn import SineSeries
-from ..nn.activations import Finer, Gauss, Sine
+from staf.nn import SineSeries
+from staf.nn.activations import Finer, Gauss, Sine
 
 POINTS = 2048
 SAMPLES = 257

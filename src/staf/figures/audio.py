@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .style import COLOURS, new_figure, tidy
+from staf.figures.style import COLOURS, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

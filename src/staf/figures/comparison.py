@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..fitting import History
-from .curves import draw_curves
-from .error_map import ceiling, pixel_error
-from .style import COLOURS, ERROR_MAP, bare, new_figure
+from staf.figures.curves import draw_curves
+from staf.figures.error_map import ceiling, pixel_error
+from staf.figures.style import COLOURS, ERROR_MAP, bare, new_figure
+from staf.training import History
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

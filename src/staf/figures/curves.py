@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ..fitting import History
-from .style import line_style, new_figure, tidy
+from staf.figures.style import line_style, new_figure, tidy
+from staf.training import History
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .style import ERROR_MAP, bare, new_figure
+from staf.figures.style import ERROR_MAP, bare, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

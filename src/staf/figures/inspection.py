@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..analysis import LayerMaps, activation_maps
-from ..nn import models
-from .activations import ActivationCurves, activation_curves
-from .style import AFTER, BEFORE, INPUTS, new_figure, tidy
+from staf.analysis import LayerMaps, activation_maps
+from staf.figures.activations import ActivationCurves, activation_curves
+from staf.figures.style import AFTER, BEFORE, INPUTS, new_figure, tidy
+from staf.nn import models
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

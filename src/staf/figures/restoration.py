@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .comparison import busiest_box, outline
-from .style import bare, new_figure
+from staf.figures.comparison import busiest_box, outline
+from staf.figures.style import bare, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..signals import Shape
-from ..signals.mesh import Mesh
-from ..signals.shape_picture import camera_of, draw, magnification
-from ..tasks.shape_measures import distances
-from .comparison import busiest_box
-from .style import bare, new_figure
+from staf.figures.comparison import busiest_box
+from staf.figures.style import bare, new_figure
+from staf.kinds import Shape
+from staf.kinds.shape.mesh import Mesh
+from staf.kinds.shape.picture import camera_of, draw, magnification
+from staf.tasks.shape_measures import distances
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..figures.activations import ActivationCurves
-from .svg import Chart, padded
+from staf.figures.activations import ActivationCurves
+from staf.reports.svg import Chart, padded
 
 BINS = 240
 

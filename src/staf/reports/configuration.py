@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 if TYPE_CHECKING:
-    from ..api import Fit
+    from staf.api import Fit
 
 # Tasks that `staf.fit` makes of a signal by itself; others are given.
 WHOLE_SIGNALS = ("reconstruction", "occupancy")

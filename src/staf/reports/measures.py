@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from ..metrics import lpips, psnr
-from ..metrics.lpips import load_lpips
-from ..signals import open as open_signal
+from staf.kinds import open as open_signal
+from staf.metrics import lpips, psnr
+from staf.metrics.lpips import load_lpips
 
 if TYPE_CHECKING:
-    from ..api import Fit
+    from staf.api import Fit
 
 PROTOCOL = "final weights, one fresh pass over all points, clamped to the value range, peak 1"
 LPIPS_PIXELS = 2**24

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..signals import SignalError
-from .pictures import pictures
-from .text import duration, number, text
+from staf.reports.pictures import pictures
+from staf.reports.text import duration, number, text
+from staf.signals import SignalError
 
 if TYPE_CHECKING:
-    from ..api import Fit
+    from staf.api import Fit
 
 
 def notebook_html(fit: Fit) -> str:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..figures.audio import DYNAMIC_RANGE_DB, spectrogram
-from ..signals.shape_picture import draw
-from .pictures import data_uri, palette_uri
-from .svg import Chart, padded
-from .text import text
+from staf.figures.audio import DYNAMIC_RANGE_DB, spectrogram
+from staf.kinds.shape.picture import draw
+from staf.reports.pictures import data_uri, palette_uri
+from staf.reports.svg import Chart, padded
+from staf.reports.text import text
 
 if TYPE_CHECKING:
-    from ..api import Fit
+    from staf.api import Fit
 
 # Two clips of this size keep the page under 5 MB.
 CLIP_BYTES = 1_200_000

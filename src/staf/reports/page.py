@@ -7,12 +7,12 @@ import hashlib
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from .. import __version__
-from . import sections
-from .text import text
+from staf import __version__
+from staf.reports import sections
+from staf.reports.text import text
 
 if TYPE_CHECKING:
-    from ..api import Fit
+    from staf.api import Fit
 
 
 def report_html(fit: Fit, measures: dict[str, Any]) -> str:

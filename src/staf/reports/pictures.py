@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .colours import ERROR_COLOURS
+from staf.reports.colours import ERROR_COLOURS
 
 # Three pictures of this side, and three crops with three pictures each, stay under 5 MB as PNG even for noise.
 LARGEST_SIDE = 512
@@ -48,7 +48,7 @@ def pictures(target: Any, reconstruction: Any) -> Pictures:
     The error of a pixel is the root of the mean square over its channels, in units of the value range. The map is
     linear from zero to the 99.9th percentile, rounded up to one digit, so that one bad pixel does not darken the rest.
 
-    >>> from staf.signals import Image
+    >>> from staf.kinds import Image
     >>> image = Image(np.zeros((600, 1200), np.uint8))
     >>> [(view.title, view.width, view.height) for view in pictures(image, image).views]
     [('Whole image', 400, 200), ('Largest error', 256, 256), ('Finest detail', 256, 256), ('Centre', 256, 256)]

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._files import atomic_write
-from ..signals import SignalError
-from .errors import RunError
+from staf._files import atomic_write
+from staf.reports.errors import RunError
+from staf.signals import SignalError
 
 if TYPE_CHECKING:
-    from ..api import Fit
+    from staf.api import Fit
 
 MODEL, HISTORY, METRICS, CONFIG, REPORT = (
     "model.safetensors",
@@ -77,18 +77,18 @@ def write_run(fit: Fit, folder: str | os.PathLike[str], *, overwrite: bool = Fal
             failures.append(f"{path.name}: {error or type(error).__name__}")
 
     def measure() -> None:
-        from .measures import measures
+        from staf.reports.measures import measures
 
         document.update(measures(fit, paths.reconstruction))
         atomic_write(paths.metrics, as_json(document))
 
     def configure() -> None:
-        from .configuration import configuration
+        from staf.reports.configuration import configuration
 
         atomic_write(paths.config, as_json(configuration(fit)))
 
     def report() -> None:
-        from .page import report_html
+        from staf.reports.page import report_html
 
         atomic_write(paths.report, report_html(fit, document))
 

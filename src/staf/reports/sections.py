@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..figures.activations import ActivationCurves, activation_curves
-from ..signals import SignalError
-from . import configuration as made
-from .charts import activation_chart, psnr_chart
-from .colours import ERROR_COLOURS
-from .other_signals import listen, see
-from .pictures import Pictures, View, pictures
-from .text import duration, number, text
+from staf.figures.activations import ActivationCurves, activation_curves
+from staf.reports import configuration as made
+from staf.reports.charts import activation_chart, psnr_chart
+from staf.reports.colours import ERROR_COLOURS
+from staf.reports.other_signals import listen, see
+from staf.reports.pictures import Pictures, View, pictures
+from staf.reports.text import duration, number, text
+from staf.signals import SignalError
 
 if TYPE_CHECKING:
-    from ..api import Fit
+    from staf.api import Fit
 
 LABELS = {
     "psnr": "PSNR",

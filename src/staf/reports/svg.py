@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .text import text
+from staf.reports.text import text
 
 Values = Sequence[float] | np.ndarray
 

@@ -52,7 +52,7 @@ def value_transform(signal: Ranged) -> ValueTransform:
     Audio says (0, peak), so that a waveform is fitted as it swings, around zero, with peak 1.
 
     >>> import numpy as np
-    >>> from staf.signals import Audio, Image
+    >>> from staf.kinds import Audio, Image
     >>> value_transform(Image(np.zeros((2, 2), np.uint8)))
     ValueTransform(offset=0.0, scale=1.0, low=0.0, high=1.0)
     >>> value_transform(Audio(np.array([0.25, -0.5], np.float32), rate=8000))

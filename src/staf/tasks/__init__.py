@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..signals.grid import Convention
-from .denoising import Denoising
-from .occupancy import Occupancy
-from .reconstruction import Reconstruction
-from .super_resolution import SuperResolution
-from .watching import KeepBestHeldOut, Oracle
+from staf.signals.grid import Convention
+from staf.tasks.denoising import Denoising
+from staf.tasks.occupancy import Occupancy
+from staf.tasks.reconstruction import Reconstruction
+from staf.tasks.super_resolution import SuperResolution
+from staf.tasks.watching import KeepBestHeldOut, Oracle
 
 # The task that fits a signal of each kind; the others are reconstructed sample by sample.
 BY_KIND: dict[str, Any] = {"shape": Occupancy}
@@ -18,7 +18,7 @@ BY_KIND: dict[str, Any] = {"shape": Occupancy}
 def task_for(signal: Any, convention: Convention = "centres") -> Any:
     """The task that `staf.fit` solves for a signal.
 
-    >>> from staf.signals import Shape
+    >>> from staf.kinds import Shape
     >>> type(task_for(Shape.sphere(resolution=8))).__name__
     'Occupancy'
     """

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from .._typing import Float
-from .denoising import Denoising
-from .image_measures import image_measures
-from .super_resolution import SuperResolution
+from staf._typing import Float
+from staf.tasks.denoising import Denoising
+from staf.tasks.image_measures import image_measures
+from staf.tasks.super_resolution import SuperResolution
 
 Denoiser = Callable[[Tensor, float], Tensor]
 # Strengths tried, in units of the value range, for noise from faint to as strong as the picture.

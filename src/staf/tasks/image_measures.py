@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from ..metrics import psnr, ssim
-from ..metrics.ssim import WINDOW
+from staf.metrics import psnr, ssim
+from staf.metrics.ssim import WINDOW
 
 BAND_PIXELS = 2**20
 

@@ -10,13 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..fitting.task import Batch, Predict
-from ..signals import Shape, SignalError, grid
-from ..signals.grid import Convention
-from ..signals.marching import TooManyFaces, march
-from ..signals.mesh import Mesh
-from ..signals.shape_rendering import field_planes
-from .shape_measures import surface_measures
+from staf.kinds import Shape
+from staf.kinds.shape.marching import TooManyFaces, march
+from staf.kinds.shape.mesh import Mesh
+from staf.kinds.shape.rendering import field_planes
+from staf.signals import SignalError, grid
+from staf.signals.grid import Convention
+from staf.tasks.shape_measures import surface_measures
+from staf.training.task import Batch, Predict
 
 # The longest side of the pooled volume that INCODE's harmoniser reads.
 OBSERVED = 128

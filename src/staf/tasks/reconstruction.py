@@ -7,14 +7,14 @@ from typing import Any, Protocol, Self
 import torch
 from torch import Tensor, nn
 
-from ..fitting.history import decibels
-from ..fitting.task import Batch, Predict
-from ..metrics import log_spectral_distance
-from ..ops.squared_error import weighted_squared_error
-from ..signals.grid import Convention, coordinates
-from ..signals.value_transform import value_transform
-from .image_measures import image_measures
-from .whole_image import seen_signal
+from staf.metrics import log_spectral_distance
+from staf.ops.squared_error import weighted_squared_error
+from staf.signals.grid import Convention, coordinates
+from staf.signals.value_transform import value_transform
+from staf.tasks.image_measures import image_measures
+from staf.tasks.whole_image import seen_signal
+from staf.training.history import decibels
+from staf.training.task import Batch, Predict
 
 # Coordinates of signals up to this many points are made once; larger ones are made batch by batch.
 CACHED_POINTS = 2**22
@@ -46,7 +46,7 @@ class Reconstruction:
     `reconstruction` is the signal that the last `evaluate` has seen, so that it need not be computed again.
 
     >>> import numpy as np
-    >>> from staf.signals import Image
+    >>> from staf.kinds import Image
     >>> task = Reconstruction(Image(np.zeros((2, 3), dtype=np.uint8)))
     >>> task.points, task.batch(None).target.shape
     (6, torch.Size([6, 1]))

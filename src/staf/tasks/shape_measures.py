@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from ..metrics import normal_consistency
-from ..signals.mesh import Mesh
+from staf.kinds.shape.mesh import Mesh
+from staf.metrics import normal_consistency
 
 SAMPLES = 100_000
 
@@ -23,7 +23,7 @@ def surface_measures(first: Mesh, second: Mesh, samples: int = SAMPLES, seed: in
     Chamfer is in squared units of the meshes given; `Occupancy.evaluate` gives them in the cube, where the longest
     side of the target's box is 2. Normals are those of the faces.
 
-    >>> from staf.signals import Shape
+    >>> from staf.kinds import Shape
     >>> ball = Shape.sphere().mesh
     >>> apart = surface_measures(ball, Mesh(ball.vertices * 1.01, ball.faces), samples=2000)
     >>> round(apart["chamfer"] * 1e4, 1), round(apart["normal_consistency"], 2)

@@ -7,15 +7,15 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from ..fitting.history import decibels
-from ..fitting.task import Batch, Predict
-from ..operators import AreaDownsampling
-from ..operators.area_downsampling import checked_factor
-from ..signals import Image
-from ..signals.grid import Convention, axis
-from ..signals.value_transform import value_transform
-from .image_measures import image_measures
-from .whole_image import seen_signal, whole_image
+from staf.kinds import Image
+from staf.operators import AreaDownsampling
+from staf.operators.area_downsampling import checked_factor
+from staf.signals.grid import Convention, axis
+from staf.signals.value_transform import value_transform
+from staf.tasks.image_measures import image_measures
+from staf.tasks.whole_image import seen_signal, whole_image
+from staf.training.history import decibels
+from staf.training.task import Batch, Predict
 
 
 class SuperResolution:

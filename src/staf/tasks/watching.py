@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..fitting.loop import CHUNK, State, predictor
-from ..fitting.task import Predict
+from staf.training.loop import CHUNK, State, predictor
+from staf.training.task import Predict
 
 
 class KeepBestHeldOut:

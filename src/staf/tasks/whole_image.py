@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..fitting.task import Predict
-from ..signals.grid import Convention, axis
-from ..signals.value_transform import ValueTransform
+from staf.signals.grid import Convention, axis
+from staf.signals.value_transform import ValueTransform
+from staf.training.task import Predict
 
 BAND_POINTS = 2**20
 

@@ -15,12 +15,7 @@ from staf.ops import column_sums
 from staf.ops.linear.autograd import COORDINATES, FEW_POINTS
 from staf.ops.linear.library import library_precision
 from staf.ops.linear.triton_kernels import finish_kernel, product_kernel, sums_kernel
-from staf.ops.linear.triton_thin import (
-    few_outputs_kernel,
-    narrow_product_kernel,
-    narrow_sums_kernel,
-    thin_sums_kernel,
-)
+from staf.ops.linear.triton_thin import few_outputs_kernel, narrow_product_kernel, narrow_sums_kernel, thin_sums_kernel
 
 # Tiles and warps chosen by timing on an H200. Split products: rows, columns, depth, warps, stages; for few points, for
 # many, and for few columns. Sums: columns, depth, rows, warps, stages, and how many programs there are about; likewise.

@@ -1,0 +1,260 @@
+"""Audio: a waveform with its sample rate, seen as values along one axis."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from staf.signals import grid
+from staf.signals.errors import SignalError
+from staf.signals.grid import Convention
+from staf.signals.rendering import CHUNK, Predict
+
+CHANNELS = {1: "mono", 2: "stereo"}
+
+
+class Audio:
+    """A recording of one or more channels, kept as float32 samples in [-1, 1] (floating point files may exceed it).
+
+    A field fits the samples divided by the recording's peak, so that the waveform swings in [-1, 1] and its PSNR is
+    -10 log10 MSE, as the paper measures it. `value_range` is (-peak, peak).
+
+    Args:
+        samples: (n,) or (n, channels), any real type; integers are divided by the magnitude of their lowest value.
+        rate: samples per second.
+        peak: the largest magnitude; by default the samples' own. A window of a recording takes the recording's.
+        subtype: how a file stores one sample, as libsndfile names it ("PCM_16", "FLOAT"); kept for writing back.
+
+    >>> audio = Audio(np.array([0, 16384, -8192], np.int16), rate=8000, name="click")
+    >>> audio, audio.peak
+    (Audio('click', 3 samples at 8000 Hz, mono), 0.5)
+    >>> audio.values().squeeze(-1).tolist()
+    [0.0, 0.5, -0.25]
+    """
+
+    kind = "audio"
+    in_features = 1
+
+    def __init__(
+        self,
+        samples: np.ndarray,
+        rate: int,
+        *,
+        name: str = "audio",
+        source: str | None = None,
+        peak: float | None = None,
+        subtype: str = "PCM_16",
+        notes: Sequence[str] = (),
+    ) -> None:
+        array = _checked(samples)
+        self._array: np.ndarray | None = array
+        self.samples, self.out_features = array.shape
+        self.rate = _checked_rate(rate)
+        own = float(np.abs(array).max())
+        if peak is not None and not (math.isfinite(peak) and peak > 0 and own <= peak):
+            raise SignalError(f"peak must be a positive number, not below the samples' own {own:g}, got {peak}")
+        # Silence has no peak to be divided by, and is zero on any scale.
+        self.peak = (own or 1.0) if peak is None else float(peak)
+        self.name = name
+        self.source = source
+        self.subtype = subtype
+        self.notes = list(notes)
+        if peak is None and own == 0:
+            self.notes.append("the audio is silent: every sample is zero")
+
+    def __repr__(self) -> str:
+        channels = CHANNELS.get(self.out_features, f"{self.out_features} channels")
+        empty = ", no samples" if self._array is None else ""
+        return f"Audio({self.name!r}, {self.samples} samples at {self.rate} Hz, {channels}{empty})"
+
+    @property
+    def array(self) -> np.ndarray:
+        """The samples, float32 (n, channels)."""
+        if self._array is None:
+            raise SignalError(f"audio {self.name!r} was rebuilt from metadata and holds no samples: it can only render")
+        return self._array
+
+    @property
+    def shape(self) -> tuple[int]:
+        return (self.samples,)
+
+    @property
+    def seconds(self) -> float:
+        """How long it lasts."""
+        return self.samples / self.rate
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        return (-self.peak, self.peak)
+
+    @property
+    def value_offset_scale(self) -> tuple[float, float]:
+        """A field fits value / peak."""
+        return (0.0, self.peak)
+
+    def coordinate_units(self, convention: Convention = "centres") -> tuple[float]:
+        """Seconds that one unit of the coordinate spans.
+
+        >>> Audio(np.ones(8000, np.float32), rate=8000).coordinate_units()
+        (0.5,)
+        """
+        return ((self.samples if convention == "centres" else max(1, self.samples - 1)) / self.rate / 2,)
+
+    def values(self) -> Tensor:
+        """The samples, float32 (n, channels)."""
+        return torch.from_numpy(self.array.copy())
+
+    def coordinates(self, convention: Convention = "centres", index: Tensor | None = None) -> Tensor:
+        """Coordinates (n, 1) of every sample, or of those in `index` (n,)."""
+        return grid.coordinates(self.shape, convention, index)
+
+    def window(self, start: int, stop: int) -> Audio:
+        """Samples start to stop as audio of its own, with this one's peak: it may be silent.
+
+        >>> Audio(np.array([0, 0, 1], np.float32), rate=8000).window(0, 2).value_range
+        (-1.0, 1.0)
+        """
+        if not 0 <= start < stop <= self.samples:
+            raise SignalError(f"a window must lie in [0, {self.samples}] and not be empty, got [{start}, {stop})")
+        return self.with_samples(self.array[start:stop], self.rate)
+
+    def with_samples(self, array: np.ndarray, rate: int) -> Audio:
+        """Other samples (n, channels) with this one's name, peak and subtype, held to the peak."""
+        held = np.clip(array, -self.peak, self.peak)
+        return Audio(held, rate, name=self.name, peak=self.peak, subtype=self.subtype)
+
+    def from_values(self, values: Tensor, shape: Sequence[int] | None = None) -> Audio:
+        """The audio whose `values()` are `values` (n, channels), held to the peak."""
+        expected = (*(self.shape if shape is None else shape), self.out_features)
+        if tuple(values.shape) != expected:
+            raise SignalError(f"values must have shape {expected}, got {tuple(values.shape)}")
+        return self.with_samples(values.detach().float().cpu().numpy(), self.rate)
+
+    def metadata(self) -> dict[str, Any]:
+        """JSON-able: enough for `from_metadata` to build an empty one that renders like this."""
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "shape": [self.samples],
+            "channels": self.out_features,
+            "rate": self.rate,
+            "peak": self.peak,
+            "subtype": self.subtype,
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_metadata(cls, metadata: Mapping[str, Any]) -> Audio:
+        """The empty audio that `metadata` describes: everything but samples.
+
+        >>> Audio.from_metadata(Audio(np.ones((4, 2)), rate=44100).metadata())
+        Audio('audio', 4 samples at 44100 Hz, stereo, no samples)
+        """
+        try:
+            (samples,) = (int(size) for size in metadata["shape"])
+            channels, peak = int(metadata["channels"]), float(metadata["peak"])
+            name, subtype = str(metadata["name"]), str(metadata["subtype"])
+            rate, notes = _checked_rate(metadata["rate"]), [str(note) for note in metadata["notes"]]
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, SignalError):
+                raise
+            raise SignalError(f"metadata of audio is incomplete or malformed: {error!r}") from error
+        if samples < 1 or channels < 1 or not (math.isfinite(peak) and peak > 0):
+            raise SignalError(f"metadata describes no audio: {samples} samples, {channels} channels, peak {peak}")
+        audio = cls.__new__(cls)
+        audio._array = None
+        audio.samples, audio.out_features, audio.rate, audio.peak = samples, channels, rate, peak
+        audio.name, audio.source, audio.subtype, audio.notes = name, None, subtype, notes
+        return audio
+
+    def render(
+        self,
+        predict: Predict,
+        *,
+        rate: int | None = None,
+        start: float = 0.0,
+        stop: float | None = None,
+        convention: Convention = "centres",
+        chunk: int = CHUNK["cpu"],
+        device: torch.device | str | None = None,
+    ) -> Audio:
+        """The field `predict`, coordinates (n, 1) to values (n, c), as audio at any `rate`, from `start` to `stop` s.
+
+        >>> short = Audio(np.ones(4, np.float32), rate=8)
+        >>> short.render(lambda x: x, rate=16).array[:, 0].tolist()
+        [-0.875, -0.625, -0.375, -0.125, 0.125, 0.375, 0.625, 0.875]
+        """
+        rate = self.rate if rate is None else _checked_rate(rate)
+        stop = self.seconds if stop is None else stop
+        if not 0 <= start < stop <= self.seconds * (1 + 1e-9):
+            raise SignalError(f"start and stop must lie in [0, {self.seconds:g}] s in this order, got {start}, {stop}")
+        first, last = start * self.rate, min(stop * self.rate, float(self.samples))
+        points = _positions(self.samples, first, last, rate / self.rate, convention)[:, None]
+        count, parts = len(points), []
+        with torch.no_grad():
+            for begin in range(0, count, chunk):
+                parts.append(predict(points[begin : begin + chunk].to(device)).float().cpu())
+        values = torch.cat(parts)
+        if tuple(values.shape) != (count, self.out_features):
+            raise SignalError(
+                f"predict must return values of shape ({count}, {self.out_features}), got {tuple(values.shape)}"
+            )
+        return self.with_samples(values.numpy(), rate)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the audio whole or not at all; the format follows the suffix (WAV, FLAC, OGG, MP3).
+
+        Samples are never clipped: what integer samples cannot hold goes into a WAV of floats, and is refused in FLAC,
+        OGG and MP3.
+        """
+        from staf.kinds.audio.files import write_audio
+
+        return write_audio(self, path)
+
+
+def _positions(size: int, first: float, last: float, per_sample: float, convention: Convention) -> Tensor:
+    """Coordinates of new samples over the old samples [first, last), `per_sample` new ones for each.
+
+    Their spacing is exact: a length that is no whole number of new samples is rounded, never stretched.
+    """
+    if convention == "ends":
+        count = int((last - 1 - first) * per_sample + 1e-6) + 1
+        at = first + torch.arange(max(1, count), dtype=torch.float64) / per_sample
+        return (2 * at / max(1, size - 1) - 1).float()
+    count = max(1, round((last - first) * per_sample))
+    at = first + (torch.arange(count, dtype=torch.float64) + 0.5) / per_sample
+    return (2 * at / size - 1).float()
+
+
+def _checked(samples: np.ndarray) -> np.ndarray:
+    """Samples as finite float32 (n, channels)."""
+    array = np.asarray(samples)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2:
+        raise SignalError(f"samples must have shape (n,) or (n, channels), got {array.shape}")
+    if array.shape[0] == 0:
+        raise SignalError("the audio has no samples: its length is zero")
+    if not 1 <= array.shape[1] <= 64:
+        raise SignalError(f"audio has 1 to 64 channels in the last axis of (n, channels), got {array.shape}")
+    if array.dtype.kind == "i":
+        array = array / -float(np.iinfo(array.dtype).min)
+    elif array.dtype.kind != "f":
+        raise SignalError(f"samples must be signed integers or floats, got {array.dtype}")
+    array = array.astype(np.float32, order="C")
+    if not np.isfinite(array).all():
+        raise SignalError(f"samples must be numbers, got {int((~np.isfinite(array)).sum())} NaN or infinite")
+    return array
+
+
+def _checked_rate(rate: Any) -> int:
+    if not isinstance(rate, (int, np.integer)) or isinstance(rate, bool) or rate < 1:
+        raise SignalError(f"rate must be a whole number of samples per second, at least 1, got {rate!r}")
+    return int(rate)

@@ -1,0 +1,1 @@
+"""Everything about images: the signal, its files, its task and its pictures."""

@@ -1,0 +1,295 @@
+"""Image: an array with its bit depth and colour profile, seen as values on a grid."""
+
+from __future__ import annotations
+
+import base64
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from staf.kinds.image.pixels import CHANNELS, DTYPES, checked_pixels, value_range_of
+from staf.signals import grid
+from staf.signals.errors import SignalError
+from staf.signals.grid import Convention
+from staf.signals.host_copy import Arriving, to_host
+from staf.signals.rendering import CHUNK, Crop, Predict, render_bands, render_grid, view
+
+if TYPE_CHECKING:
+    import PIL.Image
+
+
+class Image:
+    """An image of 1 to 4 channels, kept in the bit depth it came with.
+
+    A field sees an integer image as v / (2^bits - 1) in [0, 1]. Floating point images are used as they are, and their
+    `value_range` is the smallest interval that holds both [0, 1] and the data. Alpha is fitted like any channel.
+
+    `array` has shape (h, w) or (h, w, c) and type uint8, uint16, a float type, or bool (read as 0 and 255).
+    `profile` is an embedded ICC profile: the numbers are fitted in its colour space, and it is written back on saving.
+    `notes` are sentences for the user about what was done on the way in.
+
+    >>> image = Image(np.array([[0, 255], [51, 102]], dtype=np.uint8), name="tiny")
+    >>> image
+    Image('tiny', 2x2 grey, uint8)
+    >>> image.values().squeeze(-1).tolist() == [0.0, 1.0, torch.tensor(0.2).item(), torch.tensor(0.4).item()]
+    True
+    >>> image.from_values(image.values()).array[..., 0].tolist()
+    [[0, 255], [51, 102]]
+    """
+
+    kind = "image"
+    in_features = 2
+
+    def __init__(
+        self,
+        array: np.ndarray,
+        *,
+        name: str = "image",
+        source: str | None = None,
+        profile: bytes | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        pixels, said = checked_pixels(array)
+        self._array: np.ndarray | None = pixels
+        self.shape: tuple[int, int] = (pixels.shape[0], pixels.shape[1])
+        self.out_features: int = pixels.shape[2]
+        self.dtype = pixels.dtype
+        self.value_range = value_range_of(pixels)
+        self.name = name
+        self.source = source
+        self.profile = profile
+        self.notes = [*notes, *said]
+        if self.out_features in (2, 4):
+            self.notes.append(f"alpha is fitted as channel {self.out_features}, like a colour")
+
+    def __repr__(self) -> str:
+        empty = ", no pixels" if self._array is None else ""
+        return f"Image({self.name!r}, {self.width}x{self.height} {CHANNELS[self.out_features]}, {self.dtype}{empty})"
+
+    @property
+    def array(self) -> np.ndarray:
+        """The pixels, (h, w, c), as they came."""
+        if self._array is None:
+            raise SignalError(f"image {self.name!r} was rebuilt from metadata and holds no pixels: it can only render")
+        return self._array
+
+    @property
+    def height(self) -> int:
+        return self.shape[0]
+
+    @property
+    def width(self) -> int:
+        return self.shape[1]
+
+    @property
+    def bit_depth(self) -> int:
+        """Bits of one sample: 8, 16, or 32 for floating point."""
+        return 8 * self.dtype.itemsize
+
+    @property
+    def data_range(self) -> float:
+        """The width of `value_range`: the peak that PSNR is measured against (1.0 for every integer image)."""
+        return self.value_range[1] - self.value_range[0]
+
+    def coordinate_units(self, convention: Convention = "centres") -> tuple[float, float]:
+        """Pixels that one unit of each coordinate spans.
+
+        >>> Image(np.zeros((4, 7), np.uint8)).coordinate_units(), Image(np.zeros((4, 7))).coordinate_units("ends")
+        ((2.0, 3.5), (1.5, 3.0))
+        """
+        spare = 0 if convention == "centres" else 1
+        return max(1, self.height - spare) / 2, max(1, self.width - spare) / 2
+
+    def values(self) -> Tensor:
+        """What a field fits: float32 (h*w, c) in C order; [0, 1] for integer images."""
+        flat = self.array.reshape(-1, self.out_features)
+        if self.dtype.kind == "f":
+            return torch.from_numpy(flat.copy())
+        return torch.from_numpy(flat.astype(np.float32) / np.float32(np.iinfo(self.dtype).max))
+
+    def coordinates(self, convention: Convention = "centres", index: Tensor | None = None) -> Tensor:
+        """Coordinates (n, 2), row then column, of every pixel or of those in a flat `index` (n,)."""
+        return grid.coordinates(self.shape, convention, index)
+
+    def encode(self, values: Tensor) -> Arriving:
+        """Values (..., c) to this image's own samples: clamped to `value_range`, integers rounded to the nearest.
+
+        This is done where the values are; calling what is returned waits for the samples and gives their array.
+
+        >>> Image(np.zeros((1, 1), np.uint8)).encode(torch.tensor([[0.5], [2.0]]))().tolist()
+        [[128], [255]]
+        """
+        low, high = self.value_range
+        clamped = values.detach().to(torch.float32).clamp(low, high)
+        numbers = to_host(torch.isfinite(clamped).all())
+        if self.dtype.kind != "f":
+            clamped = (clamped * float(np.iinfo(self.dtype).max)).round_().to(getattr(torch, self.dtype.name))
+        samples = to_host(clamped)
+
+        def arrived() -> np.ndarray:
+            if not numbers():
+                raise SignalError(f"values for image {self.name!r} must be numbers, got NaN")
+            return samples()
+
+        return arrived
+
+    def from_values(self, values: Tensor, shape: Sequence[int] | None = None) -> Image:
+        """The image whose `values()` are `values` (n, c), clamped and rounded to this image's bit depth."""
+        height, width = self.shape if shape is None else shape
+        if values.ndim != 2 or tuple(values.shape) != (height * width, self.out_features):
+            expected = (height * width, self.out_features)
+            raise SignalError(
+                f"values must have shape {expected} for {width}x{height} pixels, got {tuple(values.shape)}"
+            )
+        pixels = np.empty((height * width, self.out_features), self.dtype)
+        # Rounding needs floats of the size of what is rounded.
+        chunk = CHUNK["cpu"]
+        for start in range(0, len(pixels), chunk):
+            pixels[start : start + chunk] = self.encode(values[start : start + chunk])()
+        return self.with_pixels(pixels.reshape(height, width, self.out_features))
+
+    def with_pixels(self, array: np.ndarray) -> Image:
+        """An image of other pixels with this one's name, profile and value range."""
+        image = Image(array, name=self.name, profile=self.profile)
+        image.value_range = self.value_range
+        return image
+
+    def metadata(self) -> dict[str, Any]:
+        """JSON-able: enough for `from_metadata` to build an empty image that renders like this one."""
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "shape": list(self.shape),
+            "channels": self.out_features,
+            "dtype": self.dtype.name,
+            "value_range": list(self.value_range),
+            "profile": None if self.profile is None else base64.b64encode(self.profile).decode("ascii"),
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_metadata(cls, metadata: Mapping[str, Any]) -> Image:
+        """The empty image that `metadata` describes: everything but pixels.
+
+        >>> empty = Image.from_metadata(Image(np.zeros((4, 6, 3), np.uint16)).metadata())
+        >>> empty.shape, empty.from_values(torch.rand(6, 3), shape=(2, 3))
+        ((4, 6), Image('image', 3x2 RGB, uint16))
+        """
+        try:
+            if metadata["kind"] != cls.kind:
+                raise SignalError(f"metadata must be of kind 'image', got {metadata['kind']!r}")
+            height, width = (int(size) for size in metadata["shape"])
+            channels, dtype = int(metadata["channels"]), str(metadata["dtype"])
+            low, high = (float(end) for end in metadata["value_range"])
+            profile = None if metadata["profile"] is None else base64.b64decode(metadata["profile"], validate=True)
+            name, notes = str(metadata["name"]), [str(note) for note in metadata["notes"]]
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, SignalError):
+                raise
+            raise SignalError(f"metadata of an image is incomplete or malformed: {error!r}") from error
+        if height < 1 or width < 1 or channels not in CHANNELS or dtype not in DTYPES:
+            raise SignalError(f"metadata describes no image: {height}x{width}, {channels} channels of {dtype}")
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise SignalError(f"value_range in metadata must be an increasing pair of numbers, got {low}, {high}")
+        image = cls.__new__(cls)
+        image._array = None
+        image.shape, image.out_features, image.dtype = (height, width), channels, np.dtype(dtype)
+        image.value_range, image.name, image.source = (low, high), name, None
+        image.profile, image.notes = profile, notes
+        return image
+
+    def render(
+        self,
+        predict: Predict,
+        *,
+        crop: Crop | None = None,
+        size: tuple[int, int] | None = None,
+        scale: float | None = None,
+        convention: Convention = "centres",
+        chunk: int | None = None,
+        device: torch.device | str | None = None,
+    ) -> Image:
+        """The field `predict`, coordinates (n, 2) to values (n, c), as an image with this one's depth and profile.
+
+        `crop` is (left, top, right, bottom) in source pixels, `size` the output's (width, height), `scale` its pixels
+        per source pixel; `rendering.view` says how they align. `predict` gets at most `chunk` points, on `device`.
+
+        >>> small = Image(np.zeros((2, 2), np.uint8))
+        >>> small.render(lambda x: (x[:, 1:] + 1) / 2, scale=2).array[0, :, 0].tolist()
+        [32, 96, 159, 223]
+        """
+        seen = view(self.shape, crop=crop, size=size, scale=scale, convention=convention)
+        return self.with_pixels(render_grid(predict, seen, encode=self.encode, chunk=chunk, device=device))
+
+    def render_file(
+        self,
+        predict: Predict,
+        path: str | os.PathLike[str],
+        *,
+        crop: Crop | None = None,
+        size: tuple[int, int] | None = None,
+        scale: float | None = None,
+        convention: Convention = "centres",
+        chunk: int | None = None,
+        device: torch.device | str | None = None,
+    ) -> Path:
+        """As `render(...).save(path)`; PNG, TIFF and NPY are streamed, so that no array of the whole ever exists."""
+        from staf.kinds.image.writing import STREAMED, check_format, format_of, write_bands
+
+        seen = view(self.shape, crop=crop, size=size, scale=scale, convention=convention)
+        format = format_of(path)
+        check_format(self, format, seen.shape)
+        if format in STREAMED:
+            bands = render_bands(predict, seen, encode=self.encode, chunk=chunk, device=device)
+            return write_bands(self, bands, seen.shape, path)
+        whole = render_grid(predict, seen, encode=self.encode, chunk=chunk, device=device)
+        return self.with_pixels(whole).save(path)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the image whole or not at all; the format follows the suffix (PNG, JPEG, TIFF, WebP, NPY).
+
+        PNG and TIFF keep 8 and 16 bits, TIFF and NPY floats too. A float image in [0, 1] becomes a 16-bit PNG.
+        JPEG (quality 95, no chroma subsampling) and WebP (lossless) take 8 bits; JPEG takes no alpha. The profile is
+        written back everywhere but in NPY.
+        """
+        from staf.kinds.image.writing import write_image
+
+        return write_image(self, path)
+
+    def as_uint8(self) -> np.ndarray:
+        """The pixels in 8 bits for showing, (h, w, c): 16 bits are rounded, floats stretched from `value_range`."""
+        if self.dtype == np.uint8:
+            return self.array
+        if self.dtype == np.uint16:
+            return ((self.array.astype(np.uint32) + 128) // 257).astype(np.uint8)
+        low, high = self.value_range
+        levels = (np.clip(self.array, low, high) - np.float32(low)) * np.float32(255 / self.data_range)
+        return levels.round().astype(np.uint8)
+
+    def to_pil(self) -> PIL.Image.Image:
+        """A Pillow image in 8 bits, which is all that Pillow holds for colour, with the profile attached."""
+        import PIL.Image
+
+        pixels = self.as_uint8()
+        image = PIL.Image.fromarray(pixels[..., 0] if self.out_features == 1 else pixels)
+        if self.profile is not None:
+            image.info["icc_profile"] = self.profile
+        return image
+
+    def _repr_png_(self) -> bytes | None:
+        """A PNG of at most 1024 pixels a side, which notebooks show."""
+        import io
+
+        if self._array is None:
+            return None
+        image = self.to_pil()
+        image.thumbnail((1024, 1024))
+        buffer = io.BytesIO()
+        image.save(buffer, "PNG", icc_profile=self.profile)
+        return buffer.getvalue()

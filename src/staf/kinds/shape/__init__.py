@@ -1,0 +1,1 @@
+"""Everything about shapes: the signal, its files, its task and its pictures."""

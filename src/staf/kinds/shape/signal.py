@@ -1,0 +1,302 @@
+"""Shape: a mesh seen as inside (1) and outside (0) on a grid around it."""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from staf.kinds.shape import rendering as shape_rendering
+from staf.kinds.shape import volume_cache
+from staf.kinds.shape.frame import Frame
+from staf.kinds.shape.mesh import Closure, Mesh, checked_mesh, closure
+from staf.kinds.shape.voxelise import grid_of, voxelise
+from staf.kinds.shape.voxels import PackedVolume
+from staf.signals import grid
+from staf.signals.errors import SignalError
+from staf.signals.grid import Convention
+from staf.signals.rendering import Predict
+
+if TYPE_CHECKING:
+    from staf.kinds.image.signal import Image
+
+RESOLUTION = 256
+
+
+class Shape:
+    """A closed surface, sampled as occupancy on a grid of `resolution` voxels along the longest side of its box.
+
+    The mesh is moved and scaled so that its longest side spans [-1, 1]; voxels are samples at cell centres, and the
+    grid is cropped to the smallest box of inside voxels, whose sides span [-1, 1] for a field, each on its own.
+    Occupancy is computed when first asked for, one bit per voxel, and kept in the user's cache folder.
+
+    `mesh` is a `Mesh`, or use `Shape.from_arrays`. A surface with holes is refused when its occupancy is asked for,
+    unless it is `repaired()`, or sampled with `allow_open`, which uses generalised winding numbers.
+
+    >>> ball = Shape.sphere(resolution=16)
+    >>> ball
+    Shape('sphere', 642 vertices, 1,280 faces, 16 voxels along the longest side)
+    >>> ball.shape, 0.5 < ball.volume.count() / 16**3 < 0.55
+    ((16, 16, 16), True)
+    """
+
+    kind = "shape"
+    in_features = 3
+    out_features = 1
+    value_range = (0.0, 1.0)
+
+    def __init__(
+        self,
+        mesh: Mesh,
+        *,
+        resolution: int = RESOLUTION,
+        allow_open: bool = False,
+        name: str = "shape",
+        source: str | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        self._mesh: Mesh | None = mesh
+        self._frame: Frame | None = None
+        grid_of(mesh, resolution)
+        self.resolution = resolution
+        self.allow_open = allow_open
+        self.name = name
+        self.source = source
+        self.mended = False
+        self.notes = list(notes)
+        if self.closure.rule == "parity":
+            self.notes.append("faces disagree on which side is out: inside is told by the parity of crossings")
+
+    @classmethod
+    def from_arrays(
+        cls,
+        vertices: np.ndarray,
+        faces: np.ndarray,
+        *,
+        resolution: int = RESOLUTION,
+        allow_open: bool = False,
+        name: str = "shape",
+    ) -> Shape:
+        """From vertices (n, 3) and triangles (m, 3), which are checked and cleaned as those of a file are."""
+        mesh, notes = checked_mesh(vertices, faces)
+        return cls(mesh, resolution=resolution, allow_open=allow_open, name=name, notes=notes)
+
+    @classmethod
+    def sphere(cls, *, subdivisions: int = 3, resolution: int = RESOLUTION) -> Shape:
+        """The unit sphere as an icosahedron divided `subdivisions` times, for trying things out."""
+        import trimesh
+
+        ball = trimesh.creation.icosphere(subdivisions=subdivisions)
+        return cls.from_arrays(ball.vertices, ball.faces, resolution=resolution, name="sphere")
+
+    def __repr__(self) -> str:
+        mesh, along = self._mesh, f"{self.resolution} voxels along the longest side"
+        size = "no mesh" if mesh is None else f"{len(mesh.vertices):,} vertices, {len(mesh.faces):,} faces"
+        return f"Shape({self.name!r}, {size}, {along})"
+
+    @property
+    def mesh(self) -> Mesh:
+        """Vertices and faces in the file's own frame and scale."""
+        if self._mesh is None:
+            raise SignalError(f"shape {self.name!r} was rebuilt from metadata and holds no mesh: it can only render")
+        return self._mesh
+
+    @cached_property
+    def closure(self) -> Closure:
+        """Whether the mesh is watertight, and by which rule inside is told from outside."""
+        return closure(self.mesh.faces)
+
+    @property
+    def watertight(self) -> bool:
+        return self.closure.watertight
+
+    def sampled(self, resolution: int | None = None, *, allow_open: bool | None = None) -> Shape:
+        """The same mesh on another grid; `allow_open` accepts surfaces with holes."""
+        result = self._with(self.mesh)
+        result.resolution = self.resolution if resolution is None else resolution
+        result.allow_open = self.allow_open if allow_open is None else allow_open
+        grid_of(self.mesh, result.resolution)
+        return result
+
+    def repaired(self) -> Shape:
+        """The shape with seams welded, repeated faces dropped and holes closed; `notes` say what was done."""
+        from staf.kinds.shape.mesh_repair import repaired
+
+        mesh, said = repaired(self.mesh)
+        result = self._with(mesh)
+        result.mended, result.notes = True, result.notes + said
+        return result
+
+    def _with(self, mesh: Mesh) -> Shape:
+        """A copy with another mesh, and nothing that was computed from this one's."""
+        result = copy.copy(self)
+        for computed in ("closure", "_sampled"):
+            vars(result).pop(computed, None)
+        result._mesh, result._frame, result.notes = mesh, None, list(self.notes)
+        return result
+
+    @cached_property
+    def _sampled(self) -> tuple[PackedVolume, tuple[int, int, int]]:
+        rule = self.closure.rule
+        if rule == "open" and not self.allow_open:
+            few = "" if len(self.mesh.faces) > 3 else f" (it has {len(self.mesh.faces)}, and a closed one needs 4)"
+            raise SignalError(
+                f"{self.name!r} is not watertight: {self.closure.loose:,} of {self.closure.edges:,} edges do not join "
+                f"two faces{few}; close the holes with shape.repaired() (staf fit --repair), or take the surface as it "
+                "is by winding numbers with shape.sampled(allow_open=True) (staf fit --allow-open)"
+            )
+        return volume_cache.cached(volume_cache.key_of(self.mesh, self.resolution, rule), self._voxelised)
+
+    def _voxelised(self) -> tuple[PackedVolume, tuple[int, int, int]]:
+        centre, half = grid_of(self.mesh, self.resolution)
+        voxels = ((self.mesh.vertices - centre) / half + 1) / 2 * self.resolution
+        first = np.clip(np.floor(voxels.min(0)).astype(int), 0, self.resolution - 1)
+        last = np.clip(np.ceil(voxels.max(0)).astype(int), first + 1, self.resolution)
+        a, b, c = (int(size) for size in last - first)
+        volume = voxelise(Mesh(voxels - first, self.mesh.faces), (a, b, c), self.closure.rule)
+        if volume.count() == 0:
+            flat = (voxels.max(0) == voxels.min(0)).any()
+            why = "it is flat, and encloses nothing" if flat else "it is thinner than a voxel; raise the resolution"
+            raise SignalError(f"{self.name!r} holds no voxel at resolution {self.resolution}: {why}")
+        box, offset = volume.cropped()
+        i, j, k = (int(start) for start in first + offset)
+        return box, (i, j, k)
+
+    @property
+    def volume(self) -> PackedVolume:
+        """One bit per voxel of the cropped grid."""
+        return self._sampled[0]
+
+    @property
+    def frame(self) -> Frame:
+        """How a field's coordinates and the grid's samples lie in the mesh's own frame."""
+        if self._frame is None:
+            centre, half = grid_of(self.mesh, self.resolution)
+            volume, offset = self._sampled
+            self._frame = Frame(tuple(centre.tolist()), half, self.resolution, offset, volume.shape)
+        return self._frame
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return self.frame.shape
+
+    @property
+    def points(self) -> int:
+        return math.prod(self.shape)
+
+    def values(self, index: Tensor | None = None) -> Tensor:
+        """Occupancy as float32 (n, 1), of every voxel or of those in a flat `index` (n,)."""
+        inside = self.volume.array().ravel() if index is None else self.volume.at(index.cpu().numpy())
+        return torch.from_numpy(inside.astype(np.float32))[:, None]
+
+    def coordinates(self, convention: Convention = "centres", index: Tensor | None = None) -> Tensor:
+        """Coordinates (n, 3) in [-1, 1] of every voxel or of those in a flat `index` (n,)."""
+        return grid.coordinates(self.shape, convention, index)
+
+    def coordinate_units(self, convention: Convention = "centres") -> tuple[float, ...]:
+        """How much of the mesh's own length one unit of each coordinate spans.
+
+        >>> Shape.sphere(resolution=8).coordinate_units()
+        (1.0, 1.0, 1.0)
+        """
+        return self.frame.coordinate_units(convention)
+
+    def from_values(self, values: Tensor, shape: Sequence[int] | None = None) -> Shape:
+        """The surface at 1/2 of values (n, 1) on the grid `shape`, in this shape's own frame and scale."""
+        a, b, c = self.shape if shape is None else shape
+        if tuple(values.shape) != (a * b * c, 1):
+            raise SignalError(f"values must have shape {(a * b * c, 1)} for {a}x{b}x{c}, got {tuple(values.shape)}")
+        planes = values.detach().to("cpu", torch.float32).reshape(a, b, c).numpy()
+        return self.with_mesh(shape_rendering.surface(planes, self.frame, (a, b, c), "centres"))
+
+    def with_mesh(self, mesh: Mesh) -> Shape:
+        """A shape of another surface with this one's name and resolution."""
+        return Shape(mesh, resolution=self.resolution, name=self.name)
+
+    def render(
+        self,
+        predict: Predict,
+        *,
+        resolution: int | None = None,
+        level: float = 0.5,
+        convention: Convention = "centres",
+    ) -> Shape:
+        """The surface where the field `predict`, (n, 3) to (n, 1), is `level`, in this shape's own frame and scale.
+
+        Values are held to [0, 1], as every measure holds them.
+        `resolution` is in voxels along the longest side, as in `Shape`, and can be any; memory grows with the planes
+        of the grid and with the surface, not with the volume.
+
+        >>> ball = Shape.sphere(resolution=12)
+        >>> again = ball.render(lambda x: 1.5 - x.norm(dim=1, keepdim=True), resolution=40)
+        >>> bool(np.abs(np.linalg.norm(again.mesh.vertices, axis=1) - 1).max() < 0.025)
+        True
+        """
+        counts = self.frame.counts(resolution)
+        planes = (np.clip(p, 0, 1) for p in shape_rendering.field_planes(predict, self.frame, counts, convention))
+        return self.with_mesh(shape_rendering.surface(planes, self.frame, counts, convention, level))
+
+    def voxel_surface(self) -> Shape:
+        """The surface that marching cubes finds in the occupancy itself: the best that a perfect fit would show."""
+        planes = (self.volume.slab(i, i + 1)[0] for i in range(self.shape[0]))
+        return self.with_mesh(shape_rendering.surface(planes, self.frame, self.shape, "centres"))
+
+    def metadata(self) -> dict[str, Any]:
+        """JSON-able: enough for `from_metadata` to build an empty shape that renders like this one."""
+        content = volume_cache.key_of(self.mesh, self.resolution, self.closure.rule) if self._mesh else None
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "frame": self.frame.to_plain(),
+            "content": content,
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_metadata(cls, metadata: Mapping[str, Any]) -> Shape:
+        """The empty shape that `metadata` describes: its frame and grid, without the mesh.
+
+        >>> Shape.from_metadata(Shape.sphere(resolution=8).metadata())
+        Shape('sphere', no mesh, 8 voxels along the longest side)
+        """
+        try:
+            if metadata["kind"] != cls.kind:
+                raise SignalError(f"metadata must be of kind 'shape', got {metadata['kind']!r}")
+            frame = Frame.from_plain(metadata["frame"])
+            name, notes = str(metadata["name"]), [str(note) for note in metadata["notes"]]
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, SignalError):
+                raise
+            raise SignalError(f"metadata of a shape is incomplete or malformed: {error!r}") from error
+        shape = cls.__new__(cls)
+        shape._mesh, shape._frame, shape.resolution, shape.allow_open = None, frame, frame.resolution, False
+        shape.name, shape.source, shape.mended, shape.notes = name, None, False, notes
+        return shape
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the mesh whole or not at all; the suffix chooses PLY, OBJ, STL, GLB or OFF."""
+        from staf.kinds.shape.mesh_writing import write_mesh
+
+        return write_mesh(self.mesh, path)
+
+    def picture(self, size: int = 512, *, azimuth: float = 30.0, elevation: float = 15.0, up: str = "y") -> Image:
+        """A shaded picture of size x size pixels, drawn without a screen, transparent around the shape.
+
+        It is seen from `azimuth` degrees around the axis `up` ("x", "y" or "z") and `elevation` degrees above.
+        """
+        from staf.kinds.image.signal import Image
+        from staf.kinds.shape.picture import draw
+
+        return Image(draw(self.mesh, size=size, azimuth=azimuth, elevation=elevation, up=up), name=self.name)
+
+    def _repr_png_(self) -> bytes | None:
+        """What notebooks show."""
+        return None if self._mesh is None else self.picture(384)._repr_png_()

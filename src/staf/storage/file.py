@@ -1,0 +1,233 @@
+"""The file of a fitted field: safetensors whose metadata is enough to rebuild the field without data or pickle.
+
+The header is checked in full (sizes, shapes, architecture) before any tensor is read or allocated.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from staf._files import atomic_path
+from staf.nn import models
+
+FORMAT_VERSION = 1
+METADATA_KEY = "staf"
+MAX_HEADER_BYTES = 32 * 2**20
+# Parsed JSON takes up to 30 times its text, by the number of its entries; a header of ours has some ten a tensor.
+MAX_ENTRIES = 2**18
+MAX_AXES = 16
+FLOATS = ("F64", "F32", "F16", "BF16")
+_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1}
+
+
+class FileError(ValueError):
+    """A file that cannot be opened as a fitted field or checkpoint, and why."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a file says of itself: metadata, and the shape and type of each tensor."""
+
+    path: Path
+    metadata: dict[str, Any]
+    shapes: dict[str, tuple[int, ...]]
+    types: dict[str, str]
+
+
+def write(path: str | os.PathLike[str], tensors: dict[str, Tensor], metadata: dict[str, Any]) -> None:
+    """Write tensors and JSON-able metadata, whole or not at all. Complex tensors are stored as pairs of reals."""
+    from safetensors.torch import save
+
+    plain: dict[str, Tensor] = {}
+    complex_names = []
+    for name, tensor in tensors.items():
+        tensor = tensor.detach().cpu()
+        if tensor.is_complex():
+            complex_names.append(name)
+            tensor = torch.view_as_real(tensor.resolve_conj())
+        plain[name] = tensor.contiguous().clone()
+    document = {"format": FORMAT_VERSION, "complex": complex_names, **metadata}
+    # safetensors reports a full disk by an error of its own; Python's file raises the OSError that has a reason.
+    data = save(plain, metadata={METADATA_KEY: json.dumps(document)})
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def read_header(path: str | os.PathLike[str]) -> Header:
+    """Parse and check a header; nothing of a declared size is allocated."""
+    path = Path(path)
+    if not path.exists():
+        raise FileError(f"{path} does not exist{_nearby(path)}")
+    if path.is_dir():
+        raise FileError(f"{path} is a folder; name the .safetensors file in it")
+    if not path.is_file():
+        raise FileError(f"{path} is not a regular file")
+    try:
+        raw, size = _header_bytes(path)
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
+    try:
+        entries = _parse(raw.decode("utf-8"))
+        document = _parse(entries["__metadata__"][METADATA_KEY])
+    except (KeyError, TypeError, AttributeError):
+        raise FileError(f"{path} is a safetensors file, but not one that staf wrote") from None
+    except (ValueError, RecursionError):
+        raise FileError(f"{path} has a broken header") from None
+    if not isinstance(document, dict):
+        raise FileError(f"{path} has a broken header")
+    version = document.get("format")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise FileError(f"{path} names no format version")
+    if version > FORMAT_VERSION:
+        raise FileError(
+            f"{path} has format {version}, and this staf reads up to {FORMAT_VERSION}: upgrade staf to open it"
+        )
+    del entries["__metadata__"]
+    pairs = document.get("complex", [])
+    if not isinstance(pairs, list) or not all(isinstance(name, str) for name in pairs):
+        raise FileError(f"{path} has a broken header")
+    shapes = _check_tensors(path, entries, size - 8 - len(raw))
+    for name in pairs:
+        if name not in shapes or shapes[name][-1:] != (2,) or entries[name]["dtype"] not in FLOATS[:3]:
+            raise FileError(f"{path} has a broken header: {name!r} is no complex tensor")
+    return Header(path, document, shapes, {name: entries[name]["dtype"] for name in shapes})
+
+
+def _parse(text: str) -> Any:
+    if text.count(",") > MAX_ENTRIES:
+        raise ValueError("too many entries")
+    return json.loads(text)
+
+
+def _header_bytes(path: Path) -> tuple[bytes, int]:
+    """The header of a file, and the size of the whole file."""
+    size = path.stat().st_size
+    with open(path, "rb") as file:
+        start = file.read(8)
+        if len(start) < 8:
+            raise FileError(f"{path} is {'empty' if size == 0 else 'too short'} ({size} bytes): not a fitted field")
+        (length,) = struct.unpack("<Q", start)
+        if length > MAX_HEADER_BYTES or file.read(1) != b"{":
+            raise FileError(f"{path} is not a safetensors file; a fitted field is the model.safetensors of `staf fit`")
+        if length > size - 8:
+            raise FileError(f"{path} is truncated: its header says {length} bytes, the file has {size - 8}")
+        file.seek(8)
+        return file.read(length), size
+
+
+def _check_tensors(path: Path, entries: dict[str, Any], available: int) -> dict[str, tuple[int, ...]]:
+    shapes = {}
+    end_of_last = 0
+    try:
+        ordered = sorted(entries.items(), key=lambda item: item[1]["data_offsets"])
+        for name, entry in ordered:
+            shape = tuple(entry["shape"])
+            begin, end = entry["data_offsets"]
+            # Bounded before they are multiplied: the product of a header's worth of digits takes hours.
+            whole = len(shape) <= MAX_AXES and all(type(n) is int and 0 <= n < 2**63 for n in (*shape, begin, end))
+            if not whole or begin != end_of_last or end - begin != math.prod(shape) * _BYTES[entry["dtype"]]:
+                raise ValueError
+            shapes[name] = shape
+            end_of_last = end
+    except (KeyError, TypeError, ValueError):
+        raise FileError(f"{path} has a broken header: its tensors' shapes and sizes disagree") from None
+    if end_of_last != available:
+        raise FileError(f"{path} is truncated or padded: {end_of_last} bytes of tensors declared, {available} present")
+    return shapes
+
+
+def read_tensors(header: Header, prefix: str = "") -> dict[str, Tensor]:
+    """The tensors whose name begins with `prefix`, without it."""
+    from safetensors import SafetensorError, safe_open
+
+    pairs = set(header.metadata.get("complex", []))
+    out = {}
+    try:
+        with safe_open(header.path, framework="pt") as file:
+            for name in header.shapes:
+                if name.startswith(prefix):
+                    # Tensors lie in the mapped file at multiples of eight bytes; complex128 crashes on less than 16.
+                    tensor = file.get_tensor(name).clone()
+                    out[name[len(prefix) :]] = torch.view_as_complex(tensor) if name in pairs else tensor
+    except (SafetensorError, OSError) as error:
+        raise FileError(f"{header.path} cannot be read: {error}") from None
+    return out
+
+
+def save_field(path: str | os.PathLike[str], field: nn.Module, metadata: dict[str, Any]) -> None:
+    """Save a field so that `load_field` rebuilds it. Foreign modules save their weights, and the file says so."""
+    baked = getattr(field, "baked", None)
+    module = baked() if callable(baked) else field
+    architecture = getattr(module, "architecture", None)
+    document = {"kind": "field", "architecture": architecture, **metadata}
+    if architecture is None:
+        document["module"] = f"{type(module).__module__}.{type(module).__qualname__}"
+    write(path, module.state_dict(), document)
+
+
+def load_field(path: str | os.PathLike[str], module: nn.Module | None = None) -> tuple[nn.Module, dict[str, Any]]:
+    """The module of a file and its metadata. Give `module` for a file whose network is not one of the library's.
+
+    A given module keeps its device, its types and its tied weights; the file's values are copied into it.
+    """
+    header = read_header(path)
+    if header.metadata.get("kind") != "field":
+        raise FileError(f"{path} is a checkpoint of a fit under way, not a fitted field; go on with it by resume")
+    own = module is None
+    if module is None:
+        module = _build_empty(header)
+        if len(floats := {kind for kind in header.types.values() if kind in FLOATS}) > 1:
+            raise FileError(f"{path} mixes tensors of {' and '.join(sorted(floats))}, which no network of staf does")
+    _compare_shapes(header, module.state_dict())
+    module.load_state_dict(read_tensors(header), assign=own)
+    return module, header.metadata
+
+
+def _build_empty(header: Header) -> nn.Module:
+    architecture = header.metadata.get("architecture")
+    if architecture is None:
+        name = header.metadata.get("module", "a module of your own")
+        raise FileError(
+            f"{header.path} holds the weights of {name!r}, which is not one of staf's networks: build it and pass it, "
+            "staf.load(path, module=your_module)"
+        )
+    try:
+        with torch.device("meta"):
+            return models.build(architecture)
+    except (ValueError, TypeError) as error:
+        raise FileError(f"{header.path} names a network that cannot be built: {error}") from None
+
+
+def _compare_shapes(header: Header, expected: dict[str, Tensor]) -> None:
+    pairs = header.metadata.get("complex", [])
+    for name in sorted(set(expected) | set(header.shapes)):
+        if name not in header.shapes:
+            raise FileError(f"{header.path} lacks the tensor {name} of its own architecture")
+        if name not in expected:
+            raise FileError(f"{header.path} holds a tensor {name} that its architecture does not have")
+        shape = tuple(expected[name].shape) + ((2,) if expected[name].is_complex() else ())
+        if expected[name].is_complex() != (name in pairs) or shape != header.shapes[name]:
+            raise FileError(
+                f"{header.path}: tensor {name} has shape {header.shapes[name]}, its architecture needs {shape}"
+            )
+        real = expected[name].is_floating_point() or expected[name].is_complex()
+        if real != (header.types[name] in FLOATS):
+            raise FileError(f"{header.path}: tensor {name} holds {header.types[name]}, not {expected[name].dtype}")
+
+
+def _nearby(path: Path) -> str:
+    if not path.parent.is_dir():
+        return ""
+    names = [p.name for p in path.parent.iterdir() if p.suffix == ".safetensors"]
+    close = difflib.get_close_matches(path.name, names, n=1)
+    return f"; did you mean {path.parent / close[0]}?" if close else ""

@@ -1,0 +1,62 @@
+"""The whole step in one CUDA graph: batch, forward, loss, backward, Adam, Muon, schedule, history."""
+
+from __future__ import annotations
+
+import torch
+
+from staf.ops.linear import current_precision
+from staf.training.replay import recording_stream
+from staf.training.stepper import Stepper
+
+WARM_UP = 3
+
+
+class CapturedStepper(Stepper):
+    """A `Stepper` whose step is recorded once and replayed, so that the host launches one graph a step.
+
+    The first steps are launched one by one (kernels compile, the optimiser makes its state); recording then runs
+    nothing, so that a captured fit takes the same steps as an eager one. Where recording fails, the steps go on one by
+    one and `notes` says why.
+    """
+
+    def __init__(self, *arguments: object, **options: object) -> None:
+        super().__init__(*arguments, **options)  # type: ignore[arg-type]
+        self._graphs: dict[str | None, torch.cuda.CUDAGraph | None] = {}
+        self._taken: dict[str | None, int] = {}
+
+    def _run(self) -> None:
+        key = current_precision()
+        # What a step launches goes to the current GPU, which need not be the one that the network is on.
+        with torch.cuda.device(self._counter.device):
+            taken = self._taken.get(key, 0)
+            self._taken[key] = taken + 1
+            if taken < WARM_UP:
+                self._step_beside()
+                return
+            if key not in self._graphs:
+                self._graphs[key] = self._record()
+            graph = self._graphs[key]
+            if graph is None:
+                self.step()
+            else:
+                graph.replay()
+
+    def _step_beside(self) -> None:
+        """A step on a stream of its own, as the recorded one will be."""
+        side, current = recording_stream(self._counter.device), torch.cuda.current_stream()
+        side.wait_stream(current)
+        with torch.cuda.stream(side):
+            self.step()
+        current.wait_stream(side)
+
+    def _record(self) -> torch.cuda.CUDAGraph | None:
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with torch.cuda.graph(graph, stream=recording_stream(self._counter.device)):
+                self.step()
+        except (RuntimeError, torch.AcceleratorError) as error:
+            torch.cuda.synchronize()
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            self.notes.append(f"steps are launched one by one, because they could not be captured: {reason}")
+            return None
+        return graph

@@ -1,0 +1,54 @@
+"""What is refused before a fit begins: a field of other shapes, or a budget other than the one to go on with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from staf.storage.file import FileError
+from staf.training.loop import predictor
+from staf.training.recipe import Recipe
+from staf.training.task import Task
+
+
+def check_budget(path: Any, saved: Recipe, **given: float | None) -> None:
+    """A fit goes on with the budget it began with: another one would have had another schedule."""
+    for name, value in given.items():
+        was = getattr(saved, name)
+        if value is not None and value != was:
+            raise FileError(f"{path} was made with {name}={was}, got {name}={value}: leave {name} out to go on")
+
+
+def check_features(field: nn.Module, task: Task) -> None:
+    """A field's coordinates and values must be as many as the task's."""
+    architecture = getattr(field, "architecture", None)
+    if architecture is None:
+        if not hasattr(field, "bind"):
+            _check_foreign(field, task)
+        return
+    arguments = architecture["arguments"]
+    expected, got = (task.in_features, task.out_features), (arguments["in_features"], arguments["out_features"])
+    if expected != got:
+        raise ValueError(
+            f"the field maps {got[0]} coordinates to {got[1]} values, and the signal needs {expected[0]} to "
+            f"{expected[1]}"
+        )
+
+
+def _check_foreign(field: nn.Module, task: Task) -> None:
+    """Try a module of the user's on two points, so that a wrong shape is named before training, not broadcast."""
+    first = next(field.parameters(), None)
+    points = torch.zeros(2, task.in_features, device=None if first is None else first.device)
+    try:
+        values = predictor(field, 2)(points)
+    except RuntimeError as error:
+        raise ValueError(
+            f"the field must map float32 coordinates (n, {task.in_features}) to values, and fails: {error}"
+        ) from error
+    if values.shape != (2, task.out_features):
+        raise ValueError(
+            f"the field maps (2, {task.in_features}) coordinates to shape {tuple(values.shape)}, and the signal needs "
+            f"(2, {task.out_features})"
+        )

@@ -1,0 +1,113 @@
+"""One training step, written so that it can be captured: everything a step reads lies in device tensors."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from staf.training.batches import Batches
+from staf.training.memory import keep_freed_memory
+from staf.training.optim.optimiser import Optimiser
+from staf.training.task import Batch, Task
+
+
+class OutOfMemory(RuntimeError):
+    """Even the smallest chunk did not fit."""
+
+
+class Stepper:
+    """Runs steps in groups of up to `group`: rates and batches of a group are laid in tables on the device, a counter
+    walks through them, and the losses come back together.
+
+    Losses of chunks add up, so a batch that does not fit in memory is halved and tried again; the optimiser has not
+    moved by then, so nothing is lost. A task whose loss is a vector trains several networks at once.
+    """
+
+    def __init__(
+        self, task: Task, field: nn.Module, optimiser: Optimiser, batches: Batches, *, group: int, chunk: int
+    ) -> None:
+        device = optimiser.parameters[0].device
+        if device.type == "cpu":
+            keep_freed_memory()
+        self.task, self.field, self.optimiser, self.batches = task, field, optimiser, batches
+        self.group, self.chunk = group, min(chunk, batches.size)
+        self.notes: list[str] = []
+        self._penalty = getattr(field, "penalty", None)
+        self._rates = torch.zeros(group, len(optimiser.base_rates), device=device)
+        self._losses = torch.zeros(group, getattr(task, "networks", 1), device=device, dtype=torch.float32)
+        self._counter = torch.zeros(1, dtype=torch.long, device=device)
+        self._whole = task.batch(None) if batches.full else None
+        if not batches.full:
+            self._index = torch.zeros(group, batches.size, dtype=torch.long, device=device)
+            self._weight = torch.zeros(group, batches.size, device=device)
+
+    def advance(self, rates: list[list[float]]) -> Tensor:
+        """Take len(rates) steps, each with its row of rates; return the losses before each, (steps, networks)."""
+        count = len(rates)
+        self._rates[:count].copy_(torch.tensor(rates))
+        if not self.batches.full:
+            self.batches.fill(self._index[:count], self._weight[:count])
+        self._counter.zero_()
+        for _ in range(count):
+            self._run()
+        return self._losses[:count].cpu()
+
+    def _run(self) -> None:
+        self.step()
+
+    def step(self) -> None:
+        """Gradients, rates, update: the body that a graph captures."""
+        loss = self.gradients()
+        self.optimiser.set_rates(self._rates.index_select(0, self._counter)[0])
+        self.optimiser.step()
+        self._losses.index_copy_(0, self._counter, loss.reshape(1, -1))
+        self._counter.add_(1)
+
+    def gradients(self) -> Tensor:
+        """Accumulate the gradients of one batch, chunk by chunk, with fewer points at a time if memory runs out."""
+        while True:
+            try:
+                return self._accumulate()
+            except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                self._shrink(error)
+
+    def _accumulate(self) -> Tensor:
+        self.optimiser.zero_grad()
+        batch = self._whole
+        if batch is None:
+            index = self._index.index_select(0, self._counter)[0]
+            batch = self.task.batch(index, self._weight.index_select(0, self._counter)[0])
+        total: Tensor | None = None
+        for start in range(0, self.batches.size, self.chunk):
+            part = batch
+            if self.chunk < self.batches.size:
+                rows = slice(start, start + self.chunk)
+                part = Batch(batch.coordinates[..., rows, :], batch.target[..., rows, :], batch.weight[..., rows])
+            loss = self.task.loss(self.field, part)
+            loss.sum().backward()
+            total = loss.detach() if total is None else total + loss.detach()
+        penalty = None if self._penalty is None else self._penalty()
+        # A baked field's penalty is a constant.
+        if penalty is not None and penalty.requires_grad:
+            penalty.backward()
+        assert total is not None
+        return total.to(self._losses.dtype)
+
+    def _shrink(self, error: BaseException) -> None:
+        if self.chunk <= 1:
+            raise OutOfMemory(
+                "one point at a time does not fit in memory; use a smaller network, or another device"
+            ) from error
+        self.chunk = -(-self.chunk // 2)
+        self.notes.append(f"memory ran out: going on with {self.chunk:,} points at a time")
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error means that memory ran out, on whichever device."""
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+        return True
+    return "not enough memory" in str(error) or "DefaultCPUAllocator" in str(error)

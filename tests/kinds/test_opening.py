@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+import sys
+import zlib
+
+import numpy as np
+import PIL.Image
+import pytest
+import tifffile
+
+import staf.kinds
+from staf.kinds import Image
+from staf.kinds.formats import FORMATS, Format
+from staf.signals import SignalError
+from tests.kinds.pictures import pixels, squeezed
+
+SUFFIXES = (".png", ".jpg", ".tif", ".webp", ".npy")
+
+
+def refused(path, message, **options):
+    with pytest.raises(SignalError, match=message) as caught:
+        staf.kinds.open(path, **options)
+    sentence = str(caught.value)
+    assert sentence.startswith(f"cannot open {str(path)!r}: ")
+    assert "\n" not in sentence
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_the_content_decides_and_not_the_suffix(tmp_path, suffix):
+    image = Image(pixels())
+    written = image.save(tmp_path / f"a{suffix}")
+    renamed = written.rename(tmp_path / "renamed.txt")
+    opened = staf.kinds.open(str(renamed))
+    assert opened.shape == image.shape
+    assert opened.name == "renamed"
+    assert opened.source == str(renamed)
+
+
+def test_names_can_be_given(tmp_path):
+    path = Image(pixels()).save(tmp_path / "a.png")
+    assert staf.kinds.open(path, name="mine").name == "mine"
+
+
+def test_missing_folders_empty_and_unknown_files(tmp_path):
+    refused(tmp_path / "no.png", "there is no such file")
+    refused(tmp_path, "it is a folder")
+    (tmp_path / "empty.png").touch()
+    refused(tmp_path / "empty.png", "the file is empty")
+    (tmp_path / "text.png").write_text("this is no picture")
+    refused(tmp_path / "text.png", "no known format; this version reads PNG, JPEG, TIFF, WebP, NPY")
+    os.mkfifo(tmp_path / "pipe.png")
+    refused(tmp_path / "pipe.png", "not a regular file")
+
+
+@pytest.mark.parametrize(
+    ("head", "suffix", "message"),
+    [
+        (b"GIF89a", ".gif", r"it is GIF \(image\)"),
+        (b"\0\0\0\x18ftypheic", ".heic", r"it is HEIC \(image\)"),
+        (b"\0\0\0\x18ftypisom", ".mp4", r"it is MP4 \(video\)"),
+        (b"PK\x03\x04", ".npz", r"it is ZIP \(archive\)"),
+    ],
+)
+def test_recognised_files_that_are_not_read_are_named(tmp_path, head, suffix, message):
+    (tmp_path / f"a{suffix}").write_bytes(head + b"\0" * 100)
+    refused(tmp_path / f"a{suffix}", message)
+
+
+def test_another_kind_is_one_line_in_the_registry(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "staf.kinds.formats.FORMATS", [Format("Toy", "image", ((0, b"TOY!"),), f"{__name__}:read_toy"), *FORMATS]
+    )
+    (tmp_path / "a.toy").write_bytes(b"TOY!\x07")
+    assert staf.kinds.open(tmp_path / "a.toy", max_pixels=123).array.ravel().tolist() == [7, 123]
+
+
+def read_toy(path, limit):
+    return Image(np.array([[path.read_bytes()[4], limit]], np.uint8))
+
+
+@pytest.mark.parametrize("keep", [0.02, 0.3, 0.7, 0.97])
+@pytest.mark.parametrize("depth", [np.uint8, np.uint16])
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_truncated_files_are_refused(tmp_path, suffix, depth, keep):
+    path = Image(pixels(64, 64, dtype=depth)).save(tmp_path / f"a{suffix}")
+    data = path.read_bytes()
+    path.write_bytes(data[: max(9, int(len(data) * keep))])
+    refused(path, r"damaged or cut short|no known format")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_damaged_files_never_crash(tmp_path, suffix):
+    path = Image(pixels(48, 48)).save(tmp_path / f"a{suffix}")
+    data = path.read_bytes()
+    generator = np.random.default_rng(0)
+    for _ in range(40):
+        damaged = bytearray(data)
+        for position in generator.integers(0, min(len(data), 400), 4):
+            damaged[position] = generator.integers(0, 256)
+        path.write_bytes(bytes(damaged))
+        told = "cannot open ..., or opened"
+        try:
+            staf.kinds.open(path, max_pixels=10**6)
+        except SignalError as error:
+            told = str(error)
+        assert told.startswith("cannot open ")
+        assert "\n" not in told
+
+
+def png_bomb(path, width, height, depth):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", width, height, depth, 2, 0, 0, 0)
+    body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(10_000))) + chunk(b"IEND", b"")
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + body)
+
+
+@pytest.mark.parametrize("depth", [8, 16])
+def test_decompression_bombs_are_refused_from_their_header(tmp_path, depth):
+    png_bomb(tmp_path / "a.png", 100_000, 100_000, depth)
+    refused(tmp_path / "a.png", "announces 100000x100000 pixels, more than max_pixels=400000000")
+    png_bomb(tmp_path / "a.png", 0, 5, depth)
+    refused(tmp_path / "a.png", "at least one pixel, got 0x5")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_max_pixels_holds_for_every_format(tmp_path, suffix):
+    path = Image(pixels(20, 30)).save(tmp_path / f"a{suffix}")
+    assert staf.kinds.open(path, max_pixels=600).shape == (20, 30)
+    refused(path, "30x20 pixels, more than max_pixels=599", max_pixels=599)
+
+
+@pytest.mark.parametrize("options", [{"lossless": True}, {"lossless": False}, {"lossless": True, "exif": b"Exif\0\0x"}])
+def test_every_kind_of_webp_is_measured_from_its_header(tmp_path, options, monkeypatch):
+    PIL.Image.fromarray(pixels(20, 30)).save(tmp_path / "a.webp", **options)
+    monkeypatch.setattr("PIL.WebPImagePlugin.WebPImageFile", None)
+    refused(tmp_path / "a.webp", "30x20 pixels, more than max_pixels=599", max_pixels=599)
+
+
+def test_pictures_beyond_pillows_own_limit_open(tmp_path, monkeypatch):
+    monkeypatch.setattr(PIL.Image, "MAX_IMAGE_PIXELS", 100)
+    for suffix in (".png", ".jpg"):
+        path = Image(pixels(20, 30)).save(tmp_path / f"a{suffix}")
+        assert staf.kinds.open(path).shape == (20, 30)
+
+
+def test_nan_and_channels_in_files(tmp_path):
+    np.save(tmp_path / "nan.npy", np.array([[0.0, np.nan]]))
+    refused(tmp_path / "nan.npy", "NaN or Inf")
+    np.save(tmp_path / "five.npy", np.zeros((4, 4, 5), np.uint8))
+    refused(tmp_path / "five.npy", r"c up to 4, got \(4, 4, 5\)")
+    np.save(tmp_path / "line.npy", np.zeros(4, np.uint8))
+    refused(tmp_path / "line.npy", r"got \(4,\)")
+    np.save(tmp_path / "none.npy", np.zeros((0, 4), np.uint8))
+    refused(tmp_path / "none.npy", "at least one pixel")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("shape", [(1, 1), (1, 300), (300, 1), (2, 9000)])
+def test_extreme_shapes_open(tmp_path, suffix, shape):
+    array = np.full((*shape, 1), 200, np.uint8)
+    opened = staf.kinds.open(Image(array).save(tmp_path / f"a{suffix}"))
+    assert opened.shape == shape
+    assert np.abs(opened.array[..., :1].astype(int) - 200).max() <= 1
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "message"),
+    [
+        (7, {}, "source must be a path, an array, a tensor or a Pillow image, got int"),
+        (np.zeros((2, 2), np.uint8), {"max_pixels": 0}, "max_pixels must be at least 1, got 0"),
+        ("a.png", {"layout": "chw"}, "layout is for arrays and tensors"),
+    ],
+)
+def test_bad_arguments_are_refused(source, options, message):
+    with pytest.raises(SignalError, match=message):
+        staf.kinds.open(source, **options)
+
+
+def test_unreadable_files_are_named(tmp_path, monkeypatch):
+    path = Image(pixels()).save(tmp_path / "a.png")
+
+    def denied(*arguments, **options):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.open", denied)
+    refused(path, "Permission denied")
+
+
+def test_importing_signals_loads_no_image_library():
+    code = "import sys, staf.signals; print(sorted({'PIL', 'tifffile', 'imagecodecs', 'skimage'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_tiffs_of_float_and_grey_alpha_open(tmp_path):
+    array = pixels(channels=2, dtype=np.uint16)
+    tifffile.imwrite(tmp_path / "a.tif", squeezed(array), photometric="minisblack", planarconfig="contig",
+                     extrasamples=("unassalpha",))  # fmt: skip
+    assert np.array_equal(staf.kinds.open(tmp_path / "a.tif").array, array)

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+import torch
+
+from staf.kinds import Audio, Image
+from staf.planning import spectrum
+
+RNG = np.random.default_rng(0)
+
+
+def photo(side: int, seed: int = 0) -> np.ndarray:
+    """Random phases whose amplitudes fall like 1/f, as those of photographs do."""
+    rng = np.random.default_rng(seed)
+    frequency = np.hypot(*np.meshgrid(np.fft.fftfreq(side), np.fft.fftfreq(side), indexing="ij"))
+    frequency[0, 0] = np.inf
+    values = np.fft.ifft2(np.fft.fft2(rng.standard_normal((side, side))) / frequency).real
+    return (0.5 + 0.15 * values / values.std()).clip(0, 1).astype(np.float32)
+
+
+def blurred(values: np.ndarray, sigma: float) -> np.ndarray:
+    kernel = [np.exp(-((2 * np.pi * sigma * np.fft.fftfreq(size)) ** 2) / 2) for size in values.shape]
+    return np.fft.ifft2(np.fft.fft2(values) * np.outer(*kernel)).real.astype(np.float32)
+
+
+def test_amplitudes_are_those_of_the_cosine_series():
+    """Against the definition: products with an orthonormal basis of cosines."""
+    piece = torch.from_numpy(RNG.standard_normal((6, 5, 2))).float()
+
+    def basis(size: int) -> torch.Tensor:
+        k = torch.arange(size, dtype=torch.float64)
+        rows = torch.cos(torch.pi * k[:, None] * (k + 0.5) / size) * (2 / size) ** 0.5
+        return rows
+
+    wanted = torch.einsum("ai,bj,ijc->abc", basis(6), basis(5), (piece - piece.mean((0, 1))).double())
+    wanted = wanted.square().mean(-1).sqrt()
+    wanted[0, 0] = 0
+    torch.testing.assert_close(spectrum.amplitudes([piece]), wanted, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("cycles", [3, 10, 31])
+def test_a_wave_has_its_own_frequency(cycles):
+    x = (np.arange(64) + 0.5) / 64
+    wave = np.cos(2 * np.pi * cycles * x)[:, None].repeat(64, 1)
+    frequency, length = spectrum.image_detail(Image(wave.astype(np.float32)))
+    # Coordinates span two units, so that a cycle over the picture is pi radians per unit.
+    assert frequency == pytest.approx(np.pi * cycles, rel=1e-3)
+    assert length == pytest.approx(64 / cycles, rel=1e-3)
+
+
+def test_the_frequency_does_not_depend_on_brightness_contrast_or_depth():
+    values = photo(64)
+    frequency = spectrum.image_detail(Image(values))[0]
+    for other in (0.3 + 0.5 * values, (65535 * values).round().astype(np.uint16)):
+        assert spectrum.image_detail(Image(other))[0] == pytest.approx(frequency, rel=1e-3)
+    eight = (255 * values).round().astype(np.uint8)
+    assert spectrum.image_detail(Image(eight))[0] == pytest.approx(frequency, rel=0.05)
+
+
+def test_blur_lowers_and_size_raises_the_frequency():
+    found = [spectrum.image_omega0(Image(blurred(photo(128), sigma)))[0] for sigma in (0.0, 1.0, 3.0, 10.0)]
+    assert found == sorted(found, reverse=True)
+    assert found[0] > 1.4 * found[2]
+    sizes = [spectrum.image_omega0(Image(photo(side)))[0] for side in (16, 64, 256)]
+    assert sizes == sorted(sizes)
+    assert sizes[2] > 3 * sizes[0]
+
+
+def test_words_and_numbers_for_each_kind_of_picture():
+    noise = RNG.uniform(0, 1, (64, 64)).astype(np.float32)
+    omega0, why = spectrum.image_omega0(Image(noise))
+    assert 30 < omega0 < 40
+    assert why.startswith("detail as fine as noise, a mean wave of 2.")
+    omega0, why = spectrum.image_omega0(Image(photo(256)))
+    assert 85 < omega0 < 115
+    assert "the detail of a sharp photo, a mean wave of" in why
+    assert "a smooth picture, a mean wave of" in spectrum.image_omega0(Image(blurred(photo(256), 5)))[1]
+    assert spectrum.image_omega0(Image(np.full((64, 64), 0.3, np.float32))) == (0.5, "it does not vary")
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (1, 9), (4, 2000), (3000, 2)])
+def test_every_shape_has_an_omega0_within_the_ends(shape):
+    omega0, _ = spectrum.image_omega0(Image(RNG.integers(0, 255, shape, dtype=np.uint8)))
+    assert spectrum.OMEGA0_ENDS[0] <= omega0 <= spectrum.OMEGA0_ENDS[1]
+
+
+def test_large_pictures_are_sampled_and_quick():
+    """Sixteen megapixels within the second that planning may take, and the answer of the whole."""
+    pixels = np.kron(RNG.integers(0, 255, (1000, 1000), dtype=np.uint8), np.ones((4, 4), np.uint8))
+    image = Image(np.repeat(pixels[..., None], 3, axis=2))
+    started = time.process_time()
+    frequency, wave = spectrum.image_detail(image)
+    assert time.process_time() - started < 3
+    small = spectrum.image_detail(Image(pixels[:1024, :1024]))
+    assert wave == pytest.approx(small[1], rel=0.05)
+    assert frequency == pytest.approx(small[0] * 4000 / 1024, rel=0.05)
+
+
+def test_audio_is_heard_in_hertz_whatever_its_length():
+    for seconds in (0.05, 1.0, 20.0):
+        samples = np.arange(round(8000 * seconds))
+        tone = Audio(np.sin(2 * np.pi * 1000 * samples / 8000), 8000)
+        assert spectrum.audio_detail(tone) == pytest.approx(1000, rel=0.15)
+    assert spectrum.audio_detail(Audio(RNG.uniform(-1, 1, 20000), 8000)) == pytest.approx(2000, rel=0.03)
+
+
+def test_first_sines_follow_the_pitch_within_limits():
+    def sines(hertz: float, seconds: float) -> float:
+        samples = np.arange(round(8000 * seconds))
+        return spectrum.first_hertz(Audio(np.sin(2 * np.pi * hertz * samples / 8000), 8000), seconds)[0]
+
+    assert 5 * sines(200, 0.5) < sines(900, 0.5)
+    assert sines(3000, 0.5) == 2000, "a quarter of the rate"
+    assert sines(1500, 4.0) == pytest.approx(256 * spectrum.CYCLES / 4)
+    assert sines(5, 1.0) == spectrum.LOWEST_HERTZ
