@@ -14,12 +14,14 @@ from staf.nn import SineSeries
 def test_wrong_shapes_are_refused():
     from staf.metrics import psnr
 
-    with pytest.raises(Exception, match="psnr|shape|parameter"):
+    with pytest.raises(Exception, match=r"psnr|shape|parameter"):
         psnr("not a tensor", torch.zeros(3), data_range=1.0)
     assert SineSeries(terms=2, omega0=3.0)(torch.zeros(4, 8)).shape == (4, 8)
 
 
-@pytest.mark.parametrize("name", ["staf.ops.linear.triton_kernels", "staf.ops.pointwise_triton", "staf.ops.triton_math"])
+@pytest.mark.parametrize(
+    "name", ["staf.ops.linear.triton_kernels", "staf.ops.pointwise_triton", "staf.ops.triton_math"]
+)
 def test_kernels_are_not_wrapped(name):
     spec = find_spec(name)
     assert spec is not None
