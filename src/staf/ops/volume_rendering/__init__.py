@@ -30,7 +30,7 @@ class Rendered(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """Samples along rays: distance (m,) and ray (m,) of each; where each ray's samples start (n,), and how many (n,)."""
+    """Samples along rays: distance (m,) and ray (m,) of each; where those of each ray start (n,), and how many (n,)."""
 
     distance: Tensor
     ray: Tensor
