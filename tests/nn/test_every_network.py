@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad, jvp, vmap
 
-from staf.nn import MODELS, build, parameter_roles
+from staf.nn import NETWORKS, build, parameter_roles
 from tests.nn.networks import IN, OUT, VARIANTS, bound, make, points
 
 every = pytest.mark.parametrize("variant", VARIANTS)
@@ -265,9 +265,9 @@ def test_the_penalty_weights_have_an_effect() -> None:
 
 def test_every_option_of_every_factory_is_in_the_list() -> None:
     listed = {(VARIANTS[variant][0], option) for variant, option, _ in OPTIONS} | {("incode", "penalty")}
-    for name, factory in MODELS.items():
+    for name, spec in NETWORKS.items():
         if any(name == known for known, _ in VARIANTS.values()):
-            arguments = factory(IN, OUT, device="meta").architecture["arguments"]
+            arguments = spec.factory(IN, OUT, device="meta").architecture["arguments"]
             assert {(name, option) for option in arguments if option not in ("in_features", "out_features")} <= listed
 
 
@@ -276,7 +276,7 @@ Fields = Callable[..., nn.Module]
 
 @pytest.mark.parametrize("name", sorted({name for name, _ in VARIANTS.values()}))
 def test_factories_begin_alike(name: str) -> None:
-    factory: Fields = MODELS[name]
+    factory: Fields = NETWORKS[name].factory
     with pytest.raises(TypeError, match="name the other arguments"):
         factory(2, 3, 64)
     with pytest.raises(TypeError, match="did you mean 'width'"):

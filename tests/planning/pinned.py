@@ -21,7 +21,7 @@ from staf.kinds import Audio, Image, Shape
 from staf.operators import PhotonNoise
 from staf.planning import Budget, Plan, plan, recipes
 from staf.planning.plans import for_own_network
-from staf.planning.restoration_plans import denoising, super_resolution
+from staf.planning.restoration import denoising, super_resolution
 from staf.tasks import Denoising, Occupancy, Reconstruction, SuperResolution
 
 FILE = Path(__file__).parent / "data" / "plans.json"

@@ -1,4 +1,4 @@
-"""Fixed maps from coordinates to sinusoidal features."""
+"""Fourier features: sines and cosines of the coordinates, at random or dyadic frequencies."""
 
 from __future__ import annotations
 
