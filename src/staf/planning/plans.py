@@ -16,9 +16,8 @@ from torch import nn
 
 from staf.nn.networks import NETWORKS, NetworkSpec, network_named
 from staf.planning import recipes
-from staf.planning.budget import Budget
 from staf.planning.rules import OWN_NETWORK_RULES, rules_for, rules_of, with_changes
-from staf.planning.situation import Rule, SignalLike, Situation, points_of
+from staf.planning.situation import Budget, Rule, SignalLike, Situation, points_of
 from staf.training.recipe import Recipe
 
 __all__ = ["Budget", "NetworkFactory", "Plan", "SignalLike", "for_own_network", "plan", "points_of", "preset"]

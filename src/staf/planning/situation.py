@@ -10,7 +10,15 @@ from typing import Any, Protocol
 from torch import nn
 
 from staf.nn.networks import NetworkSpec
-from staf.planning.budget import Budget
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What the user is willing to spend; the first limit reached ends the fit."""
+
+    steps: int | None = None
+    seconds: float | None = None
+    target_db: float | None = None
 
 
 class SignalLike(Protocol):

@@ -14,8 +14,8 @@ import torch
 from torch import nn
 
 from staf._networks import network_files
-from staf.nn._architecture import Device, read_architecture
-from staf.nn._arguments import did_you_mean
+from staf.nn.architecture import Device, read_architecture
+from staf.nn.arguments import did_you_mean
 from staf.nn.networks.spec import Constants, NetworkSpec, Preset, Rates, Row, Settings
 
 __all__ = [

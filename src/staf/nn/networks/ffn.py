@@ -5,15 +5,15 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from staf.nn._architecture import Device, Runtime, model
-from staf.nn._arguments import Bands, Depth, NonNegative, Size, refuse_unused
+from staf.nn.architecture import Device, Runtime, network
+from staf.nn.arguments import Bands, Depth, NonNegative, Size, refuse_unused
 from staf.nn.coordinate_mlp import CoordinateMLP
 from staf.nn.encodings import FrequencyEncoding, GaussianEncoding
 from staf.nn.first_layer import GaussianFeatures
 from staf.nn.networks.spec import NetworkSpec, Rates, Row, Settings
 
 
-@model
+@network
 def ffn(
     in_features: Size,
     out_features: Size,

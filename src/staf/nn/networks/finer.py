@@ -7,16 +7,16 @@ from functools import partial
 
 import torch
 
-from staf.nn._architecture import Device, Runtime, model
-from staf.nn._arguments import Depth, NonNegative, Positive, Size
 from staf.nn.activations import Finer
+from staf.nn.architecture import Device, Runtime, network
+from staf.nn.arguments import Depth, NonNegative, Positive, Size
 from staf.nn.coordinate_mlp import CoordinateMLP
 from staf.nn.first_layer import SineLayer
 from staf.nn.init import SirenWeights
 from staf.nn.networks.spec import NetworkSpec, Rates, Row, Settings
 
 
-@model
+@network
 def finer(
     in_features: Size,
     out_features: Size,

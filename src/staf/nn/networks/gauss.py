@@ -6,14 +6,14 @@ from functools import partial
 
 import torch
 
-from staf.nn._architecture import Device, Runtime, model
-from staf.nn._arguments import Depth, Positive, Size
 from staf.nn.activations import Gauss
+from staf.nn.architecture import Device, Runtime, network
+from staf.nn.arguments import Depth, Positive, Size
 from staf.nn.coordinate_mlp import CoordinateMLP
 from staf.nn.networks.spec import NetworkSpec, Rates, Row, Settings
 
 
-@model
+@network
 def gauss(
     in_features: Size,
     out_features: Size,

@@ -6,9 +6,9 @@ from functools import partial
 
 import torch
 
-from staf.nn._architecture import Device, Runtime, model
-from staf.nn._arguments import Depth, NonNegative, Positive, Rate, Real, Size, refuse_unused
 from staf.nn.activations import Sine
+from staf.nn.architecture import Device, Runtime, network
+from staf.nn.arguments import Depth, NonNegative, Positive, Rate, Real, Size, refuse_unused
 from staf.nn.coordinate_mlp import CoordinateMLP
 from staf.nn.first_layer import SineLayer
 from staf.nn.harmonised_network import Incode
@@ -17,7 +17,7 @@ from staf.nn.init import SirenWeights
 from staf.nn.networks.spec import Constants, NetworkSpec, Rates, Row, Settings
 
 
-@model
+@network
 def incode(
     in_features: Size,
     out_features: Size,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import torch
 
-from staf.nn._architecture import Device, Runtime, model
-from staf.nn._arguments import Depth, Positive, Size, refuse_unused
+from staf.nn.architecture import Device, Runtime, network
+from staf.nn.arguments import Depth, Positive, Size, refuse_unused
 from staf.nn.filter_network import FilterName, MultiplicativeFilterNetwork
 from staf.nn.networks.spec import NetworkSpec, Rates, Row, Settings
 
 
-@model
+@network
 def mfn(
     in_features: Size,
     out_features: Size,

@@ -5,15 +5,15 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from staf.nn._architecture import Device, Runtime, model
-from staf.nn._arguments import Bands, Depth, Size
+from staf.nn.architecture import Device, Runtime, network
+from staf.nn.arguments import Bands, Depth, Size
 from staf.nn.coordinate_mlp import CoordinateMLP
 from staf.nn.encodings import FrequencyEncoding
 from staf.nn.first_layer import FrequencyBands
 from staf.nn.networks.spec import NetworkSpec, Rates, Row, Settings
 
 
-@model
+@network
 def pemlp(
     in_features: Size,
     out_features: Size,

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from staf.nn._architecture import Device, Runtime, model
-from staf.nn._arguments import Depth, NonNegative, Positive, Size, Terms, refuse_unused
+from staf.nn.architecture import Device, Runtime, network
+from staf.nn.arguments import Depth, NonNegative, Positive, Size, Terms, refuse_unused
 from staf.nn.coordinate_mlp import CoordinateMLP
 from staf.nn.first_layer import SineLayer
 from staf.nn.init import LAWS, WEIGHT_LAWS, LawName, SirenStart, Spread, WeightLawName
@@ -21,7 +21,7 @@ Sharing = Literal["layer", "neuron", "network"]
 TERMS = 5
 
 
-@model
+@network
 def staf(
     in_features: Size,
     out_features: Size,

@@ -6,14 +6,14 @@ import math
 
 import torch
 
-from staf.nn._architecture import Device, Runtime, model
-from staf.nn._arguments import Depth, Positive, Size
+from staf.nn.architecture import Device, Runtime, network
+from staf.nn.arguments import Depth, Positive, Size
 from staf.nn.first_layer import SineLayer
 from staf.nn.gabor_network import Wire
 from staf.nn.networks.spec import EVERY, Constants, NetworkSpec, Rates, Row, Settings
 
 
-@model
+@network
 def wire(
     in_features: Size,
     out_features: Size,

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
 from staf.kinds import Audio, Image
-from staf.planning import first_frequency, spectrum
+from staf.planning import first_frequency, plan, spectrum
 
 RNG = np.random.default_rng(0)
 
@@ -116,3 +117,51 @@ def test_first_sines_follow_the_pitch_within_limits():
     assert sines(3000, 0.5) == 2000, "a quarter of the rate"
     assert sines(1500, 4.0) == pytest.approx(256 * first_frequency.CYCLES / 4)
     assert sines(5, 1.0) == first_frequency.LOWEST_HERTZ
+
+
+def grid(values: np.ndarray) -> SimpleNamespace:
+    """An array as a signal of one channel."""
+    shape = values.shape
+    ends = (float(values.min()), float(values.max()))
+    return SimpleNamespace(
+        in_features=len(shape), out_features=1, shape=shape, array=values[..., None], value_range=ends
+    )
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3, 4])
+def test_a_wave_along_one_axis_has_its_frequency_in_any_dimension(axes):
+    wave = np.cos(2 * np.pi * 3 * (np.arange(16) + 0.5) / 16)
+    values = np.broadcast_to(wave.reshape(16, *[1] * (axes - 1)), (16, *[4] * (axes - 1))).astype(np.float32)
+    frequency, length = spectrum.grid_detail(grid(values))
+    assert frequency == pytest.approx(np.pi * 3, rel=1e-3)
+    assert length == pytest.approx(16 / 3, rel=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(400,), (20, 20), (12, 10, 8), (6, 5, 6, 4)])
+def test_arrays_of_any_dimension_get_omega0_by_their_spectrum(shape):
+    fine = RNG.standard_normal(shape).astype(np.float32)
+    coarse = np.add.outer(np.arange(shape[0]) / shape[0], np.zeros(shape[1:])).astype(np.float32)
+    noise, ramp = (first_frequency.grid_omega0(grid(values)) for values in (fine, coarse))
+    assert noise[0] >= ramp[0]
+    chosen = plan(grid(coarse))
+    assert chosen.field(0).architecture["arguments"]["omega0"] == ramp[0]
+    unit = "pixels" if len(shape) == 2 else "samples"
+    assert chosen.reasons["first_frequency"].endswith(unit)
+    constant = first_frequency.grid_omega0(grid(np.ones(shape, np.float32)))
+    assert constant == (first_frequency.OMEGA0_ENDS[0], "it does not vary")
+
+
+def test_large_volumes_are_sampled_and_quick():
+    values = RNG.standard_normal((300, 60, 200)).astype(np.float32)
+    started = time.process_time()
+    _, wave = spectrum.grid_detail(grid(values))
+    assert time.process_time() - started < 3
+    assert wave == pytest.approx(spectrum.grid_detail(grid(values[:100, :, :100]))[1], rel=0.03)
+
+
+def test_bands_follow_the_samples_of_arrays_and_not_those_of_pictures():
+    chosen = plan(grid(RNG.standard_normal((64, 9, 9)).astype(np.float32)), model="pemlp")
+    assert chosen.field(0).architecture["arguments"]["bands"] == 4
+    assert chosen.reasons["first_frequency"] == "bands 4 for 64 samples along the longest axis"
+    flat = plan(grid(RNG.standard_normal((64, 64)).astype(np.float32)), model="pemlp")
+    assert flat.field(0).architecture["arguments"]["bands"] == 7
