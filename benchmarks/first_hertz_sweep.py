@@ -14,9 +14,10 @@ import torch
 
 import staf
 from staf.kinds import Audio
+from staf.kinds.audio.plan import audio_field
 from staf.planning import recipes
-from staf.planning.audio_plans import audio_field
-from staf.planning.spectrum import CYCLES, MINI_BATCH_CYCLES, audio_detail, first_hertz
+from staf.planning.first_frequency import CYCLES, MINI_BATCH_CYCLES, first_hertz
+from staf.planning.spectrum import audio_detail
 from staf.tasks import task_for
 from staf.training import run
 

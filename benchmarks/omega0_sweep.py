@@ -23,7 +23,7 @@ import torch
 
 import staf
 from staf.planning import Budget, plan
-from staf.planning.spectrum import image_detail
+from staf.planning.spectrum import grid_detail
 from staf.signals.grid import coordinates
 from staf.tasks import Reconstruction
 from staf.training import predictor, run
@@ -99,7 +99,9 @@ def _interpolation(size: int) -> torch.Tensor:
 def one(image: staf.Image, model: str, omega0: float, options: argparse.Namespace) -> dict[str, Any]:
     """One fit: its PSNR at the pixels and between them."""
     generator = torch.Generator().manual_seed(options.seed)
-    field = staf.nn.MODELS[model](2, image.out_features, width=options.width, omega0=omega0, generator=generator)
+    field = staf.nn.NETWORKS[model].factory(
+        2, image.out_features, width=options.width, omega0=omega0, generator=generator
+    )
     recipe = plan(image, Budget(steps=options.steps), device="cuda", model=model).recipe
     task = Reconstruction(image).to(options.device)
     result = run(task, field.to(options.device), recipe, seed=options.seed, progress=False)
@@ -124,7 +126,7 @@ def main() -> None:
     for name, image in catalogue(options.folder, options.images, options.side).items():
         if options.only and name not in options.only:
             continue
-        frequency, wave = image_detail(image) or (0.0, 0.0)
+        frequency, wave = grid_detail(image) or (0.0, 0.0)
         print(f"{name}: mean frequency {frequency:.1f}, a wave of {wave:.1f} pixels")
         for model in options.models:
             chosen = plan(image, model=model).field(0).architecture["arguments"]["omega0"]

@@ -32,12 +32,12 @@ def small(name: str) -> staf.Image:
 
 def main() -> None:
     photos = [small("coffee"), small("rocket")]
-    for model in sys.argv[1:] or [name for name in staf.nn.MODELS if name != "incode"]:
+    for model in sys.argv[1:] or [name for name in staf.nn.NETWORKS if name != "incode"]:
         for rate in TRIALS:
             recipe = recipes.default(steps=STEPS).replace(rate=rate, matrix_rate=rate)
             results = []
             for photo in photos:
-                field = staf.nn.MODELS[model](2, 3, generator=torch.Generator().manual_seed(0))
+                field = staf.nn.NETWORKS[model].factory(2, 3, generator=torch.Generator().manual_seed(0))
                 results.append(run(Reconstruction(photo), field, recipe, progress=False).metrics["psnr"])
             print(f"{model:8s} {rate:g}  " + "  ".join(f"{psnr:.1f}" for psnr in results), flush=True)
 

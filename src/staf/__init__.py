@@ -73,6 +73,9 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(_HOMES[name]), name)
     elif name in _ROOMS:
         value = importlib.import_module(f"staf.{name}")
+    elif name in importlib.import_module("staf._networks").network_names():
+        # A network that is not named above: a new file in `staf.nn.networks`, or one that was registered.
+        return getattr(importlib.import_module("staf.nn"), name)
     else:
         raise AttributeError(f"module 'staf' has no attribute {name!r}")
     globals()[name] = value

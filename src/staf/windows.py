@@ -111,7 +111,7 @@ def fit_windows(
     >>> fit_windows(audio, seconds=1.0, overlap=0.1, steps=1, progress=False).field.windows
     [(0, 83), (72, 155), (145, 228), (217, 300)]
     """
-    from staf.planning.audio_plans import audio_window
+    from staf.kinds.audio.plan import audio_window
 
     audio = as_signal(source)
     if not isinstance(audio, Audio):

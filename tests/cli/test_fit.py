@@ -128,9 +128,9 @@ def test_an_unknown_model_suggests_the_nearest(staf, picture, here):
 
 
 def test_the_models_in_the_help_are_the_library_s(staf):
-    from staf.nn.models import MODELS
+    from staf.nn import NETWORKS
 
-    assert sorted(MODEL_NAMES) == sorted(MODELS)
+    assert sorted(MODEL_NAMES) == sorted(NETWORKS)
 
 
 @pytest.mark.parametrize(

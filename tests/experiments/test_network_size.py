@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from staf.experiments.network_size import LIMIT, matched_width, scalars
-from staf.nn.models import MODELS
+from staf.nn import NETWORKS
 
 
 def architecture(model, **arguments):
@@ -11,7 +11,7 @@ def architecture(model, **arguments):
 
 
 def test_sizes_are_the_published_counts():
-    sizes = {model: scalars(architecture(model)) for model in MODELS}
+    sizes = {model: scalars(architecture(model)) for model in NETWORKS}
     assert sizes["staf"] == 198_975
     assert sizes["siren"] == sizes["finer"] == sizes["gauss"] == 198_915
     assert sizes["mfn"] == 204_291
@@ -21,7 +21,7 @@ def test_sizes_are_the_published_counts():
     assert 198_915 <= sizes["incode"] <= 198_915 + 16
 
 
-@pytest.mark.parametrize("model", list(MODELS))
+@pytest.mark.parametrize("model", list(NETWORKS))
 def test_the_matched_width_is_the_largest_that_fits(model):
     width = matched_width(architecture(model))
     assert scalars(architecture(model, width=width)) <= LIMIT < scalars(architecture(model, width=width + 2))

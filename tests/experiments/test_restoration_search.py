@@ -16,9 +16,10 @@ from staf.experiments.__main__ import main
 from staf.experiments.protocols import MODELS
 from staf.experiments.restoration_space import TASKS, in_code, planned, settings_of, trials
 from staf.experiments.search_log import COLUMNS, ranked, read_log
-from staf.nn import models
+from staf.nn import networks
+from staf.nn.networks import Settings
 from staf.planning import Budget
-from staf.planning.restoration_plans import Settings, denoising, super_resolution
+from staf.planning.restoration import denoising, super_resolution
 from tests.experiments.stack import QUIET
 from tests.tasks.pictures import scene
 
@@ -108,7 +109,7 @@ def test_the_same_places_for_every_network_over_constants_that_it_has(task):
             assert settings.constants.get("terms") == default.constants.get("terms")
             assert (settings.per_pixel is None) == (default.per_pixel is None)
         named = {"in_features": 2, "out_features": 3, "width": 8, **settings_of(tried[1]).constants}
-        models.build({"name": model, "arguments": named}, device="meta")
+        networks.build({"name": model, "arguments": named}, device="meta")
     for found in factors.values():
         assert found == pytest.approx(factors["staf"], abs=0.01)
     assert trials(task, "siren", 5, seed=1) != trials(task, "siren", 5, seed=2)

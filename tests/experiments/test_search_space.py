@@ -5,7 +5,7 @@ import pytest
 
 from staf.experiments.choices import Choice
 from staf.experiments.search_space import CONSTANTS, RATE, SHARED, known_optimisers, latin, searched_optimisers, trials
-from staf.nn.models import MODELS, build
+from staf.nn import NETWORKS, build
 from staf.training import Recipe
 
 
@@ -25,7 +25,7 @@ def test_shared_axes_do_not_go_together(count):
 
 def test_all_networks_have_the_same_trials_of_the_recipe():
     found = {model: trials(model, 8, optimisers=["muon", "adam"]) for model in CONSTANTS}
-    assert set(found) == set(MODELS)
+    assert set(found) == set(NETWORKS)
     for model, choices in found.items():
         assert len(choices) == 8
         assert choices[0] == Choice(model)

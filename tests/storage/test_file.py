@@ -24,7 +24,8 @@ STORED = Path(__file__).parent.parent / "data" / "format-1.safetensors"
 def fields():
     generator = torch.Generator().manual_seed(0)
     small = {"width": 16, "depth": 2, "generator": generator}
-    for name, build in staf.nn.MODELS.items():
+    for name, spec in staf.nn.NETWORKS.items():
+        build = spec.factory
         if name != "incode":
             yield name, build(2, 3, **small)
     yield "staf per neuron", staf.staf(2, 3, sharing="neuron", **small)

@@ -243,7 +243,7 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_every_network_learns_a_picture_far_beyond_its_start_and_the_mean(name):
     generator = torch.Generator().manual_seed(0)
-    field = staf.nn.MODELS[name](2, 3, width=48, depth=3, generator=generator, **MODELS[name])
+    field = staf.nn.NETWORKS[name].factory(2, 3, width=48, depth=3, generator=generator, **MODELS[name])
     problem = task(24)
     if hasattr(field, "bind"):
         field.bind(problem)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from staf.kinds import Image
-from staf.nn import MODELS, incode, siren, staf
+from staf.nn import NETWORKS, incode, siren, staf
 from staf.tasks import Reconstruction
 from staf.training import Recipe, run
 from staf.training.stacked import Copies, StackedField, StackedTask, _Keeper, _predictors, run_many
@@ -42,9 +42,11 @@ def test_together_equals_each_alone(optimiser, batch, sizes):
         assert len(result.history) == 20
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "incode"])
+@pytest.mark.parametrize("name", [name for name in NETWORKS if name != "incode"])
 def test_every_network_can_be_stacked(name):
-    fields = [MODELS[name](2, 3, width=8, depth=2, generator=torch.Generator().manual_seed(i)) for i in range(3)]
+    fields = [
+        NETWORKS[name].factory(2, 3, width=8, depth=2, generator=torch.Generator().manual_seed(i)) for i in range(3)
+    ]
     x = torch.rand(3, 7, 2)
     expected = torch.stack([f(x[i]) for i, f in enumerate(fields)])
     torch.testing.assert_close(StackedField(fields)(x), expected, atol=1e-5, rtol=1e-4)

@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 from torch import nn
 
-from staf.nn import models
+from staf.nn import NETWORKS
 from staf.ops.linear import ProductPrecision
 
 Kind = Literal["train", "minibatch", "inference", "render", "latency", "many"]
@@ -76,7 +76,7 @@ class Case:
     def field(self, device: torch.device | str, seed: int = 0) -> nn.Module:
         """The library's network of this case, from coordinates (n, 2) to values (n, 3)."""
         generator = torch.Generator().manual_seed(seed)
-        make = getattr(models, self.model)
+        make = NETWORKS[self.model].factory
         constants = {} if self.terms is None else {"terms": self.terms}
         return make(2, 3, width=self.width, depth=self.depth, generator=generator, **constants).to(device)
 

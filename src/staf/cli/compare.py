@@ -58,7 +58,7 @@ def run(options: Compare, terminal: Terminal) -> int:
         plans = {model: plan(image, budget, device=device.split(":")[0], model=model) for model in models}
     if options.explain:
         for model, chosen in plans.items():
-            terminal.explain(f"{model} on {device}:", chosen.reasons)
+            terminal.explain(f"{model} on {device}:", chosen.reasons.values())
     folder = options.out or Path("runs") / f"{image.name}-compare"
     _prepare(options, folder, 8 * MEBIBYTE * len(models) + 4 * image.array.nbytes)
     runs = image_comparison.configurations(

@@ -62,7 +62,7 @@ def run(options: Denoise, terminal: Terminal) -> int:
 
     from staf.operators import PhotonNoise
     from staf.planning.plans import paper_staf_denoising
-    from staf.planning.restoration_plans import denoising
+    from staf.planning.restoration import denoising
     from staf.tasks import Denoising, KeepBestHeldOut, Oracle
 
     if options.readout and options.photons is None:

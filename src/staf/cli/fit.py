@@ -59,9 +59,10 @@ def run(options: FitSignal, terminal: Terminal) -> int:
         if options.resume and isinstance(options, FitShape):
             _check_voxels(source, checkpoint)
         plan = make_plan(source, budget, device=device.split(":")[0], model=options.model)
-    plan.reasons.extend(sampling)
+    for sentence in sampling:
+        plan.reasons["sampling"] = sentence
     if options.explain:
-        terminal.explain(f"{signal!r} on {device}:", plan.reasons)
+        terminal.explain(f"{signal!r} on {device}:", plan.reasons.values())
     size = signal.array.nbytes if hasattr(signal, "array") else options.file.stat().st_size
     prepare_folder(folder, 8 * MEBIBYTE + 4 * size)
     _foretell(options, terminal, signal, device)
@@ -195,7 +196,7 @@ def _tell(options: FitSignal, terminal: Terminal, fit: Fit, folder: Path, files:
             "stopped": fit.stopped,
             "seed": fit.result.seed,
             "device": fit.device,
-            "reasons": list(fit.plan.reasons),
+            "reasons": list(fit.plan.reasons.values()),
             "notes": list(fit.notes),
         }
     )

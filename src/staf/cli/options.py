@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import FlagCreatePairsOff, arg
 
+from staf._networks import network_names
 from staf.cli.errors import UserError
 
 if TYPE_CHECKING:
     from staf.planning import Budget
 
-# Known here without importing torch, for help; a test holds them to `staf.nn.models.MODELS`.
-MODEL_NAMES = ("staf", "siren", "finer", "wire", "gauss", "ffn", "pemlp", "mfn", "incode")
+# For help texts, which must not wait for torch.
+MODEL_NAMES = tuple(network_names())
 
 # A flag that is off unless given, and options whose absence the help text explains better than "default: None".
 Flag = Annotated[bool, FlagCreatePairsOff, arg(help_behavior_hint="")]

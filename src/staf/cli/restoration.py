@@ -79,7 +79,7 @@ def fit_task(
     if options.resume:
         _check_same(options, start, task, plan)
     if options.explain:
-        terminal.explain(f"{options.file} on {options.device_name()}:", plan.reasons)
+        terminal.explain(f"{options.file} on {options.device_name()}:", plan.reasons.values())
     prepare_folder(start.folder, start.needed)
     if options.overwrite:
         checkpoint.unlink(missing_ok=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 
@@ -37,7 +37,7 @@ class Terminal:
         """A line beside the result."""
         print(text, file=sys.stderr)
 
-    def explain(self, title: str, reasons: Sequence[str]) -> None:
+    def explain(self, title: str, reasons: Iterable[str]) -> None:
         """Why the plan is what it is; on stderr, because it comes before the work."""
         self.note(title)
         for reason in reasons:

@@ -61,7 +61,7 @@ def run(options: Upscale, terminal: Terminal) -> int:
     """Fit the coarse pixels, write the fine ones."""
     image = open_image(options)
     from staf.planning.plans import paper_staf_super_resolution
-    from staf.planning.restoration_plans import super_resolution
+    from staf.planning.restoration import super_resolution
     from staf.tasks import Oracle, SuperResolution
 
     convention: Any = "ends" if options.paper else "centres"

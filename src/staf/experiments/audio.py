@@ -73,7 +73,7 @@ class Audio:
         fit = context.fit(recording, plan=plan, seed=configuration.seed, **arguments)
         digest = self.data(configuration).sha256[:12]
         target = context.share(f"recording-{digest}", {"target": _sixteen_bits(recording.array / recording.peak)})
-        details = {"reasons": list(plan.reasons), "rate": recording.rate}
+        details = {"reasons": list(plan.reasons.values()), "rate": recording.rate}
         reconstruction = _sixteen_bits(fit.reconstruction.array / recording.peak)
         return outcome_of(fit, details=details, arrays={"reconstruction": reconstruction}, shared=(target,))
 

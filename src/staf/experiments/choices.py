@@ -41,10 +41,8 @@ def plan_of(signal: Any, choice: Choice, steps: int, device: str) -> Plan:
     if "schedule" in changes:
         changes["schedule"] = from_plain(dict(changes["schedule"]))
     recipe = base.recipe.replace(**{"steps": steps, **changes})
-    reasons = [
-        *base.reasons,
-        *(f"changed: {name} {value}" for name, value in {**choice.recipe, **choice.arguments}.items()),
-    ]
+    changed = ", ".join(f"{name} {value}" for name, value in {**choice.recipe, **choice.arguments}.items())
+    reasons = {**base.reasons, **({"changed": f"changed: {changed}"} if changed else {})}
     factory = _factory(signal, choice, base) if choice.arguments else base.field_factory
     return Plan(factory, recipe, reasons, base.name)
 
@@ -63,10 +61,10 @@ def _published(signal: Any, model: str) -> Plan:
 
 
 def _factory(signal: Any, choice: Choice, base: Plan) -> Any:
-    from staf.nn import models
+    from staf.nn import networks
 
     if signal.kind == "audio":
-        from staf.planning.audio_plans import audio_field
+        from staf.kinds.audio.plan import audio_field
 
         return lambda generator: audio_field(choice.model, signal, generator, **choice.arguments)
     architecture: Any = base.field(0).architecture
@@ -74,4 +72,4 @@ def _factory(signal: Any, choice: Choice, base: Plan) -> Any:
     if arguments.get("law", "siren_start") != "siren_start":
         # Constants of the start that the other laws have not.
         arguments = {name: value for name, value in arguments.items() if name not in ("extra_amplitude", "spread")}
-    return lambda generator: models.build({"name": architecture["name"], "arguments": arguments}, generator=generator)
+    return lambda generator: networks.build({"name": architecture["name"], "arguments": arguments}, generator=generator)

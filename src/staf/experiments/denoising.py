@@ -92,7 +92,7 @@ class Denoising:
         outcome = outcome_of(
             fit,
             details={
-                "reasons": list(plan.reasons),
+                "reasons": list(plan.reasons.values()),
                 "kept_step": keep.best_step,
                 "oracle_step": oracle.step,
                 "final_psnr": oracle.seen[-1][1] if oracle.seen else None,
@@ -122,7 +122,7 @@ def plan_of(task: Task, configuration: DenoisingRun, device: str) -> Plan:
     """The plan of a run's network under its protocol."""
     from staf.nn.encodings import nyquist_bands
     from staf.planning import Budget, plans
-    from staf.planning.restoration_plans import denoising
+    from staf.planning.restoration import denoising
 
     if configuration.protocol == "ours":
         return denoising(task, Budget(steps=configuration.steps), device=device, model=configuration.model)

@@ -69,7 +69,7 @@ class ImageComparison:
         chosen = plan(image, budget, device=context.device.split(":")[0], model=configuration.model)
         fit = context.fit(image, plan=chosen, seed=configuration.seed)
         target = context.share(f"image-{self.data(configuration).sha256[:12]}", {"target": image.array})
-        details: dict[str, Any] = {"reasons": list(chosen.reasons), "value_range": list(image.value_range)}
+        details: dict[str, Any] = {"reasons": list(chosen.reasons.values()), "value_range": list(image.value_range)}
         if self.keep_fields:
             details["field"] = fit.save(context.folder / f"{context.stem}.safetensors").name
         return outcome_of(fit, details=details, arrays={"reconstruction": fit.reconstruction.array}, shared=(target,))

@@ -16,13 +16,13 @@ def scalars(architecture: Mapping[str, Any]) -> int:
     >>> scalars({"name": "wire", "arguments": {"in_features": 2, "out_features": 3}})
     199287
     """
-    from staf.nn import models
+    from staf.nn import networks
 
     arguments = dict(architecture["arguments"])
     if architecture["name"] == "incode":
         # Four numbers stand for the reader.
         arguments |= {"harmoniser": None, "sample_rate": None}
-    field = models.build({"name": architecture["name"], "arguments": arguments}, device="meta")
+    field = networks.build({"name": architecture["name"], "arguments": arguments}, device="meta")
     return sum(p.numel() * (2 if p.is_complex() else 1) for p in field.parameters())
 
 

@@ -33,7 +33,7 @@ def paper_plan(
     `sines` are the constants that the task gives to networks of sines, `own` those it gives to networks by name. On
     CUDA the hidden products are split bfloat16, whose final quality is that of float32 (docs/recipes.md).
     """
-    from staf.nn.models import MODELS as factories
+    from staf.nn import NETWORKS
     from staf.planning import Plan
 
     chosen = staf_plan(signal)
@@ -44,9 +44,9 @@ def paper_plan(
     arguments |= (own or {}).get(model, {})
 
     def factory(generator: Any) -> Any:
-        return factories[model](signal.in_features, signal.out_features, generator=generator, **arguments)
+        return NETWORKS[model].factory(signal.in_features, signal.out_features, generator=generator, **arguments)
 
-    return Plan(factory, recipe, [f"{model} under {chosen.name}'s schedule"], chosen.name)
+    return Plan(factory, recipe, {"network": f"{model} under {chosen.name}'s schedule"}, chosen.name)
 
 
 def protocol_table(

@@ -4,7 +4,7 @@
 
 Tasks, held-out pixels and measures are those of the experiments `super-resolution` and `denoising` under `ours`. Every
 fit has full batches, the plan of a GPU, wherever it runs. The table has each network's best trial as a row for the
-tables of `staf.planning.restoration_plans`.
+tables of `staf.planning.restoration`.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class RestorationSearch:
     def run(self, configuration: RestorationTrial, context: Context) -> Outcome:
         from staf.experiments.choice_run import make_room
         from staf.experiments.step_times import timed_outcome
-        from staf.planning.restoration_plans import with_settings
+        from staf.planning.restoration import with_settings
         from staf.tasks import KeepBestHeldOut
 
         c = configuration

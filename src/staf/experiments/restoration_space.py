@@ -1,6 +1,6 @@
 """The trials of an equal search for restorations: one Latin hypercube for every network, laid over its own settings.
 
-Trial 0 is the network's default plan, as the tables of `staf.planning.restoration_plans` have it. The others change the
+Trial 0 is the network's default plan, as its `NetworkSpec` has it. The others change the
 rate, by a factor that is the same for every network, and one or two constants that say how fast the network varies;
 whatever else the table says stays, STAF's number of terms for one. A trial is a `Choice` whose `recipe` has the rate
 and whose `arguments` are the other fields of `Settings`, so that the best one is a row of the table.
@@ -16,7 +16,7 @@ from staf.experiments.choices import Choice
 from staf.experiments.search_space import latin
 
 if TYPE_CHECKING:
-    from staf.planning.restoration_plans import Settings
+    from staf.nn.networks import Settings
 
 TASKS = ("super-resolution", "denoising")
 SINES = ("staf", "siren", "finer", "incode")
@@ -45,10 +45,9 @@ _places = lru_cache(maxsize=8)(latin)
 
 def planned(task: str, model: str) -> Settings:
     """What the default plan gives to a network for a task."""
-    from staf.planning import restoration_plans
+    from staf.nn import NETWORKS
 
-    tables = {"super-resolution": restoration_plans.SUPER_RESOLUTION, "denoising": restoration_plans.DENOISING}
-    return tables[task][model]
+    return NETWORKS[model].settings(task.replace("-", "_"))
 
 
 def trials(task: str, model: str, count: int, *, seed: int = 0) -> list[Choice]:
@@ -77,7 +76,7 @@ def choice(model: str, rate: float, per_pixel: float | None, constants: dict[str
 
 def settings_of(chosen: Choice) -> Settings:
     """The settings that a choice stands for."""
-    from staf.planning.restoration_plans import Settings
+    from staf.nn.networks import Settings
 
     return Settings(chosen.recipe["rate"], **chosen.arguments)
 

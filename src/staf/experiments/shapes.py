@@ -102,7 +102,9 @@ class Shapes:
         fit = context.fit(task, plan=plan, seed=configuration.seed)
         kept = kept_surface(task.values)
         metrics = dict(fit.metrics) if path.endswith(".npz") else {**fit.metrics, **measured(kept, shape)}
-        outcome = outcome_of(fit, details={"reasons": list(plan.reasons), "grid": list(shape.shape)}, arrays=kept)
+        outcome = outcome_of(
+            fit, details={"reasons": list(plan.reasons.values()), "grid": list(shape.shape)}, arrays=kept
+        )
         return dataclasses.replace(outcome, metrics=metrics)
 
 

@@ -92,7 +92,7 @@ class SuperResolution:
         picture = eight_bits(task.restored(fit.module).cpu().reshape(*task.signal.shape, -1).numpy())
         outcome = outcome_of(
             fit,
-            details={"reasons": list(plan.reasons), "oracle_step": oracle.step},
+            details={"reasons": list(plan.reasons.values()), "oracle_step": oracle.step},
             arrays={"restored": picture},
             shared=shared,
         )
@@ -117,7 +117,7 @@ def plan_of(task: Task, configuration: SuperResolutionRun, device: str) -> Plan:
     """The plan of a run's network under its protocol."""
     from staf.nn.encodings import nyquist_bands
     from staf.planning import Budget, plans
-    from staf.planning.restoration_plans import super_resolution
+    from staf.planning.restoration import super_resolution
 
     if configuration.protocol not in PUBLISHED_PROTOCOLS:
         budget = Budget(steps=configuration.steps)

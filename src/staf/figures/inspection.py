@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from staf.analysis import LayerMaps, activation_maps
 from staf.figures.activations import ActivationCurves, activation_curves
 from staf.figures.style import AFTER, BEFORE, INPUTS, new_figure, tidy
-from staf.nn import models
+from staf.nn import networks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,9 @@ def start_of(module: nn.Module, metadata: Mapping[str, Any]) -> dict[str, Tensor
     if architecture is None or not metadata.get("from_seed"):
         return None
     generator = torch.Generator().manual_seed(int(metadata["seed"]))
-    return {name: value.detach() for name, value in models.build(architecture, generator=generator).named_parameters()}
+    return {
+        name: value.detach() for name, value in networks.build(architecture, generator=generator).named_parameters()
+    }
 
 
 def draw_inspection(curves: Sequence[ActivationCurves], spectra: Sequence[LayerMaps], *, side: int) -> Figure:

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from staf import ops
 from staf._typing import Float
-from staf.nn._arguments import check
 from staf.nn.activations import Sine
+from staf.nn.arguments import check
 from staf.nn.coordinate_mlp import CoordinateMLP
 from staf.nn.harmoniser import Harmoniser
 from staf.nn.linear import check_coordinates

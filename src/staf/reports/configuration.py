@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from staf.api import Fit
 
 # Tasks that `staf.fit` makes of a signal by itself; others are given.
+# Topics of a plan that are about the network it chose.
+NETWORK_TOPICS = ("network", "constants", "first_frequency", "activation")
 WHOLE_SIGNALS = ("reconstruction", "occupancy")
 PACKAGES = ("staf", "torch", "numpy", "safetensors", "pillow", "scikit-image")
 
@@ -42,15 +44,15 @@ def configuration(fit: Fit) -> dict[str, Any]:
 
 def reasons(fit: Fit) -> list[str]:
     """Why the fit was made so: the plan's own reasons, less those for what was given and not chosen."""
-    given, chosen = [], list(fit.plan.reasons)
+    given, chosen = [], dict(fit.plan.reasons)
     if not fit.from_seed:
         given.append("the network was given, not chosen")
-        chosen = [reason for reason in chosen if not reason.startswith(("model ", "the activation "))]
+        chosen = {topic: reason for topic, reason in chosen.items() if topic not in NETWORK_TOPICS}
     budget = {"steps": None, "epochs": None, "seconds": 1.0, "target_db": None}
     if fit.recipe.replace(**budget) != fit.plan.recipe.replace(**budget):
         given.append("the recipe was given, not chosen")
-        chosen = []
-    return given + chosen
+        chosen = {}
+    return [*given, *chosen.values()]
 
 
 def versions() -> dict[str, str]:
@@ -113,7 +115,7 @@ def python(fit: Fit) -> str:
         first = f"{arguments.pop('in_features')}, {arguments.pop('out_features')}"
         rest = "".join(f",\n    {name}={_literal(value)}" for name, value in arguments.items())
         generator = f"torch.Generator().manual_seed({seed})"
-        field = f"staf.nn.models.{architecture['name']}(\n    {first}{rest},\n    generator={generator},\n)"
+        field = f"staf.{architecture['name']}(\n    {first}{rest},\n    generator={generator},\n)"
     recipe = pprint.pformat(fit.recipe.to_plain(), width=100, sort_dicts=False)
     return (
         f"import staf\nimport torch\n\nfield = {field}\nrecipe = staf.Recipe.from_plain(\n{_indent(recipe)}\n)\n"

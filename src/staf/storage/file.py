@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from staf._files import atomic_path
-from staf.nn import models
+from staf.nn import networks
 
 FORMAT_VERSION = 1
 METADATA_KEY = "staf"
@@ -203,7 +203,7 @@ def _build_empty(header: Header) -> nn.Module:
         )
     try:
         with torch.device("meta"):
-            return models.build(architecture)
+            return networks.build(architecture)
     except (ValueError, TypeError) as error:
         raise FileError(f"{header.path} names a network that cannot be built: {error}") from None
 

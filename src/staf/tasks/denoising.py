@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any, Self
 
 import torch
@@ -10,6 +11,8 @@ from torch import Tensor, nn
 
 from staf.kinds import Image
 from staf.operators import PhotonNoise
+from staf.planning.restoration import DENOISING_RULES
+from staf.planning.situation import Rule
 from staf.signals.grid import Convention, coordinates
 from staf.signals.value_transform import value_transform
 from staf.tasks.image_measures import image_measures
@@ -125,6 +128,10 @@ class Denoising:
     def restored(self, predict: Predict) -> Tensor:
         """The field at every pixel, (h*w, c), clamped."""
         return whole_image(predict, self.signal.shape, self.transform, self.convention, self.target.device)
+
+    def plan_rules(self) -> Mapping[str, Rule]:
+        """What this task changes of the rules of planning, by topic."""
+        return DENOISING_RULES
 
     def metadata(self) -> dict[str, Any]:
         """Also which pixels are held out, as a hash: a fit goes on only with the same ones."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import torch
@@ -10,6 +11,8 @@ from torch import Tensor, nn
 from staf.kinds import Image
 from staf.operators import AreaDownsampling
 from staf.operators.area_downsampling import checked_factor
+from staf.planning.restoration import SUPER_RESOLUTION_RULES
+from staf.planning.situation import Rule
 from staf.signals.grid import Convention, axis
 from staf.signals.value_transform import value_transform
 from staf.tasks.image_measures import image_measures
@@ -130,6 +133,10 @@ class SuperResolution:
     def restored(self, predict: Predict) -> Tensor:
         """The field on the fine grid, (h*w, c), clamped."""
         return whole_image(predict, self.signal.shape, self.transform, self.convention, self.target.device)
+
+    def plan_rules(self) -> Mapping[str, Rule]:
+        """What this task changes of the rules of planning, by topic."""
+        return SUPER_RESOLUTION_RULES
 
     def metadata(self) -> dict[str, Any]:
         return {

@@ -137,6 +137,12 @@ class Audio:
             raise SignalError(f"values must have shape {expected}, got {tuple(values.shape)}")
         return self.with_samples(values.detach().float().cpu().numpy(), self.rate)
 
+    def plan_rules(self) -> Mapping[str, Any]:
+        """What this kind of signal changes of the rules of planning, by topic."""
+        from staf.kinds.audio.plan import RULES
+
+        return RULES
+
     def metadata(self) -> dict[str, Any]:
         """JSON-able: enough for `from_metadata` to build an empty one that renders like this."""
         return {

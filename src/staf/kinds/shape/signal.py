@@ -249,6 +249,12 @@ class Shape:
         planes = (self.volume.slab(i, i + 1)[0] for i in range(self.shape[0]))
         return self.with_mesh(shape_rendering.surface(planes, self.frame, self.shape, "centres"))
 
+    def plan_rules(self) -> Mapping[str, Any]:
+        """What this kind of signal changes of the rules of planning, by topic."""
+        from staf.kinds.shape.plan import RULES
+
+        return RULES
+
     def metadata(self) -> dict[str, Any]:
         """JSON-able: enough for `from_metadata` to build an empty shape that renders like this one."""
         content = volume_cache.key_of(self.mesh, self.resolution, self.closure.rule) if self._mesh else None

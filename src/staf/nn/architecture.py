@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast, get_type_hints
 import torch
 from torch import nn
 
-from staf.nn._arguments import check, did_you_mean, shown
+from staf.nn.arguments import check, did_you_mean, shown
 
 Device = torch.device | str | None
 Runtime = dict[str, Any]
@@ -42,7 +42,7 @@ def _jsonable(value: Any) -> Any:
 Factory = TypeVar("Factory", bound=Callable[..., nn.Module])
 
 
-def model(factory: Factory) -> Factory:
+def network(factory: Factory) -> Factory:
     """A network factory whose arguments are checked, and whose networks carry their `architecture`."""
     signature = inspect.signature(factory)
 
@@ -67,7 +67,7 @@ def model(factory: Factory) -> Factory:
 
 
 def read_architecture(
-    architecture: Any, models: Mapping[str, Callable[..., nn.Module]]
+    architecture: Any, factories: Mapping[str, Callable[..., nn.Module]]
 ) -> tuple[Callable[..., nn.Module], dict[str, Any]]:
     """The factory and its checked arguments, or an error that says what is wrong; allocates nothing."""
     if not isinstance(architecture, dict) or set(architecture) != {"name", "arguments"}:
@@ -75,11 +75,11 @@ def read_architecture(
     name, arguments = architecture["name"], architecture["arguments"]
     if not isinstance(name, str):
         raise TypeError(f"architecture's name must be a string, got {shown(name)}")
-    if name not in models:
-        raise ValueError(f"architecture names no known network: {shown(name)}; {did_you_mean(name, models)}")
+    if name not in factories:
+        raise ValueError(f"architecture names no known network: {shown(name)}; {did_you_mean(name, factories)}")
     if not isinstance(arguments, dict):
         raise TypeError(f"architecture's arguments must be a dictionary, got {shown(arguments)}")
-    factory = models[name]
+    factory = factories[name]
     checked = check_arguments(factory, arguments)
     scalars = sum(tensor.numel() for tensor in factory(**checked, device="meta").state_dict().values())
     if scalars > MOST_SCALARS:

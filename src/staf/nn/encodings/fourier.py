@@ -1,4 +1,4 @@
-"""Fixed maps from coordinates to sinusoidal features."""
+"""Fourier features: sines and cosines of the coordinates, at random or dyadic frequencies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from staf._typing import Float
-from staf.nn._arguments import Bands, NonNegative, Size, check
+from staf.nn.arguments import Bands, NonNegative, Size, check
 from staf.nn.init import fill, normal
 from staf.nn.linear import exact_product
 

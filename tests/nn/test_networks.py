@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 import torch
 
-from staf.nn import MODELS, build
-from staf.nn.models import siren, staf
+from staf.nn import NETWORKS, build, siren, staf
 
 
 def count(name: str, *sizes: int, **arguments: Any) -> int:
-    return sum(parameter.numel() for parameter in MODELS[name](*sizes, device="meta", **arguments).parameters())
+    return sum(
+        parameter.numel() for parameter in NETWORKS[name].factory(*sizes, device="meta", **arguments).parameters()
+    )
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ def test_counts_of_the_matched_parameter_figure() -> None:
 
 
 def test_wire_holds_this_many_real_scalars() -> None:
-    parameters = MODELS["wire"](2, 3, device="meta").parameters()
+    parameters = NETWORKS["wire"].factory(2, 3, device="meta").parameters()
     assert sum(parameter.numel() * (2 if parameter.is_complex() else 1) for parameter in parameters) == 199_287
 
 
@@ -102,7 +103,7 @@ def test_network_sharing_uses_one_omega0() -> None:
 )
 def test_arguments_without_effect_are_refused(name: str, arguments: dict[str, Any], unused: str) -> None:
     with pytest.raises(ValueError, match=f"{unused} has no effect"):
-        MODELS[name](2, 3, **arguments)
+        NETWORKS[name].factory(2, 3, **arguments)
 
 
 @pytest.mark.parametrize(
