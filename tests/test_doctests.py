@@ -8,14 +8,18 @@ import pkgutil
 
 import pytest
 
+import paper
 import staf
 
 MODULES = [
-    module.name for module in pkgutil.walk_packages(staf.__path__, "staf.") if not module.name.endswith("__main__")
+    module.name
+    for package in (staf, paper)
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    if not module.name.endswith("__main__")
 ]
 
 
-@pytest.mark.parametrize("name", ["staf", *MODULES])
+@pytest.mark.parametrize("name", ["staf", "paper", *MODULES])
 def test_examples(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     try:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from staf import ops
+from staf._machine import provenance
 from staf.benchmarking import runner
 from staf.benchmarking.rates import Rates
-from staf.experiments.machine import provenance
 from tests.benchmarking.tiny import tiny
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "run.py"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from staf._tables import Table
 from staf.benchmarking.targets import TARGETS, standing
-from staf.experiments.tables import Table
 
 COLUMNS = ("case", "version", "ms", "spread", "ratio", "processor ratio", "GiB", "TFLOP/s", "GB/s", "of the floor")
 

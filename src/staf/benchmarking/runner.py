@@ -8,13 +8,13 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from staf._machine import provenance
 from staf.benchmarking.cases import SUITES, Case, Version
 from staf.benchmarking.costs import Cost, cost
 from staf.benchmarking.gate import check_cases
 from staf.benchmarking.measurement import Measurement, clean, measure
 from staf.benchmarking.rates import Rates, measure_rates
 from staf.benchmarking.timing import Effort
-from staf.experiments.machine import provenance
 from staf.training.stepper import is_out_of_memory
 
 ROUNDS = 2

@@ -44,7 +44,7 @@ class Settings:
         return {"omega0": round(max(1.0, self.per_pixel * max(task.observed.shape)), 3), **self.constants}
 
 
-# Full batches. Each network has the best of eight trials of `python -m staf.experiments restoration-search` on kodim03
+# Full batches. Each network has the best of eight trials of `python -m paper restoration-search` on kodim03
 # at 256x256, 300 steps on a GPU (benchmarks/results/restoration-search-*-h200-2026-11-15.csv); STAF's is the first of
 # them, found before. Seen at 64x64; STAF after 1,000 steps: hidden 20 gives 29.1 dB, 10 29.5, 5 30.2; 0.1 a pixel 29.8,
 # 0.2 29.5, 0.3 29.3; four points a pixel 29.7; Lanczos 29.3.
