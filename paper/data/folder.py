@@ -59,7 +59,10 @@ def write_quick_data(folder: Path, option: str) -> Path:
         from paper.data.shapes import pack_shape
         from staf.kinds import Shape
 
-        pack_shape(Shape.sphere(subdivisions=2, resolution=QUICK_RESOLUTION), path / "ball.npz")
+        corners = np.concatenate([np.eye(3), -np.eye(3)])
+        faces = [[0, 1, 2], [1, 3, 2], [3, 4, 2], [4, 0, 2], [1, 0, 5], [3, 1, 5], [4, 3, 5], [0, 4, 5]]
+        octahedron = Shape.from_arrays(corners, np.array(faces), resolution=QUICK_RESOLUTION)
+        pack_shape(octahedron, path / "octahedron.npz")
     return path
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from staf.benchmarking.baselines import ReleasedNetwork
+from staf.benchmarking.released_networks import ReleasedNetwork
 
 
 class ReleasedStaf(ReleasedNetwork):

@@ -1,4 +1,4 @@
-"""Time the empirical NTK of a 199k-parameter field on a 64x64 image: `python benchmarks/ntk_time.py [DEVICE]`."""
+"""Time the empirical NTK of a 199k-parameter field at 64x64 points: `python -m benchmarks.sweeps.ntk_time [DEVICE]`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What it does to prefer voxels near the surface: IoU and Chamfer distance of one small network, by share.
 
-python benchmarks/shape_near_surface.py armadillo.ply --shares 0 0.5 0.7
+python -m benchmarks.sweeps.near_surface armadillo.ply --shares 0 0.5 0.7
 """
 
 from __future__ import annotations

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from staf.benchmarking import SUITES, draw, summary_table, to_markdown
-from staf.benchmarking.report import full_table, targets_table
-from staf.benchmarking.targets import TARGETS, Target, standing
+from benchmarks.report import full_table, targets_table, to_markdown
+from benchmarks.suites import SUITES
+from benchmarks.targets import TARGETS, Target, standing
+from staf import benchmarking
+from staf.benchmarking import draw, summary_table
 
 
 def record(version, ms, **more):
@@ -75,6 +77,9 @@ def test_the_tables_show_numbers_notes_and_missing_values():
     assert "a \\| case" in text
     assert "not finished" not in text
     assert "not finished" in to_markdown(run | {"complete": False})
+    short = benchmarking.to_markdown(run)
+    assert "a processor, 1 of 2 threads. torch 2.11. Commit abc" in short
+    assert "| a \\| case | staf fp32 | 0.4 | 0% | 20.00x | 20.00x | - |" in short
     assert "Load" not in text
     assert "Load as the run began: 7.0 on 2 cores." in to_markdown(run | {"load": 7.0})
 

@@ -92,7 +92,7 @@ def _cpu_sine_rate(points: int = 2**18, terms: int = 50) -> float:
 def _sine_rate(device: str) -> float | None:
     """Hardware sines per second, or None where triton is missing or does not know the instruction."""
     try:
-        from staf.benchmarking.sine_rate import hardware_sine_rate
+        from benchmarks.sine_rate import hardware_sine_rate
 
         return hardware_sine_rate(device)
     except Exception as error:

@@ -1,6 +1,6 @@
 """How the first sines of audio depend on the signal: a sweep over their pitch for recordings of many bandwidths.
 
-`python benchmarks/first_hertz_sweep.py RECORDING.wav` (or .npy at 44.1 kHz) cuts pieces of the recording, adds a
+`python -m benchmarks.sweeps.first_hertz RECORDING.wav` (or .npy at 44.1 kHz) cuts pieces of the recording, adds a
 low-passed one, noise, a tone, a clipped tone and a click, and fits each with first sines of every one of HERTZ and of
 the plan's own (marked *): final PSNR, dB. `--seconds`, `--width`, `--steps`, `--batch` and `--rate` set the protocol.
 """

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from staf.benchmarking.baselines import ReleasedNetwork
+from staf.benchmarking.released_networks import ReleasedNetwork
 from tests.benchmarking.tiny import tiny
 
 MODELS = ["staf", "siren", "finer", "gauss", "wire"]

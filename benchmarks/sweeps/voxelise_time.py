@@ -1,4 +1,4 @@
-"""Time the voxelisation of meshes at 512^3: `python benchmarks/shape_voxelise.py MESH [MESH ...] [--open]`.
+"""Time the voxelisation of meshes at 512^3: `python -m benchmarks.sweeps.voxelise_time MESH [MESH ...] [--open]`.
 
 Each mesh runs in a process of its own, without the cache, so that the peak of its memory is its own. `--open` also
 times the generalised winding numbers that surfaces with holes need, and counts the voxels where the two differ.

@@ -1,6 +1,6 @@
-"""The rates that `fitting.rates.RATES` holds: every network, the same trials, on two small photographs.
+"""The rates of the default plans (`staf.planning.rates`): every network, the same trials, on two small photographs.
 
-`python benchmarks/rate_search.py [MODEL ...]` prints one line a trial: final PSNR (dB) of 150 full-batch steps with the
+`python -m benchmarks.sweeps.rates [MODEL ...]` prints a line per trial: final PSNR (dB) of 150 full-batch steps of the
 default recipe at one rate for Adam and Muon, on scikit-image's `coffee` and `rocket` reduced to 64x64 by area means."""
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from staf.benchmarking.rates import Rates
+from benchmarks.rates import Rates
 
 FLOAT = 4
 

@@ -1,11 +1,10 @@
 """How the first layer's omega0 depends on the signal: a sweep over omega0 for signals of one size and many bandwidths.
 
-`python benchmarks/omega0_sweep.py FOLDER kodim13 ... --side 64 --width 64 --steps 300` reads FOLDER/NAME.png (or .npy),
+`python -m benchmarks.sweeps.omega0 FOLDER kodim13 ... --side 64 --width 64 --steps 300` reads FOLDER/NAME.png or .npy,
 reduces each picture to SIDE x SIDE by area means, adds blurred copies of it, noise and a drawing, and fits each with
 omega0 at every one of FACTORS times the picture's mean frequency (`staf.planning.spectrum`) and at the plan's own.
-`--only` keeps the signals whose names are given. Printed for each fit: PSNR at the pixels, and PSNR between them, where
-a field is compared with the band-limited interpolation of the pixels at twice the resolution. `--out` keeps all as
-JSON.
+`--only` keeps the signals whose names are given. Printed for each fit: PSNR at the pixels, and PSNR of the field
+against the band-limited interpolation of the pixels at twice the resolution. `--out` writes all as JSON.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ def catalogue(folder: Path, names: list[str], side: int) -> dict[str, staf.Image
     }
 
 
-def between(field: torch.nn.Module, image: staf.Image, device: str) -> float:
+def interpolation_psnr(field: torch.nn.Module, image: staf.Image, device: str) -> float:
     """PSNR at twice the resolution against the band-limited (cosine) interpolation of the pixels."""
     height, width = image.shape
     pixels = image.values().double().reshape(height, width, -1)
@@ -97,13 +96,17 @@ def _interpolation(size: int) -> torch.Tensor:
 
 
 def one(image: staf.Image, model: str, omega0: float, options: argparse.Namespace) -> dict[str, Any]:
-    """One fit: its PSNR at the pixels and between them."""
+    """One fit: its PSNR at the pixels, and interpolated between them."""
     generator = torch.Generator().manual_seed(options.seed)
     field = staf.nn.MODELS[model](2, image.out_features, width=options.width, omega0=omega0, generator=generator)
     recipe = plan(image, Budget(steps=options.steps), device="cuda", model=model).recipe
     task = Reconstruction(image).to(options.device)
     result = run(task, field.to(options.device), recipe, seed=options.seed, progress=False)
-    return {"psnr": result.metrics["psnr"], "between": between(field, image, options.device), "stopped": result.stopped}
+    return {
+        "psnr": result.metrics["psnr"],
+        "interpolation_psnr": interpolation_psnr(field, image, options.device),
+        "stopped": result.stopped,
+    }
 
 
 def main() -> None:
@@ -127,15 +130,16 @@ def main() -> None:
         frequency, wave = image_detail(image) or (0.0, 0.0)
         print(f"{name}: mean frequency {frequency:.1f}, a wave of {wave:.1f} pixels")
         for model in options.models:
-            chosen = plan(image, model=model).field(0).architecture["arguments"]["omega0"]
+            architecture: Any = plan(image, model=model).field(0).architecture
+            chosen = architecture["arguments"]["omega0"]
             for omega0 in sorted({*(round(factor * frequency, 2) for factor in options.factors), chosen}):
                 row = {"signal": name, "frequency": frequency, "model": model, "omega0": omega0}
                 row |= {"chosen": omega0 == chosen, **one(image, model, omega0, options)}
                 rows.append(row)
                 mark = "*" if row["chosen"] else " "
                 print(
-                    f"{model:8s} {omega0:7.2f}{mark} {row['psnr']:6.2f} dB, between {row['between']:6.2f} dB, "
-                    f"{row['stopped']}",
+                    f"{model:8s} {omega0:7.2f}{mark} {row['psnr']:6.2f} dB, "
+                    f"interpolated {row['interpolation_psnr']:6.2f} dB, {row['stopped']}",
                     flush=True,
                 )
                 if options.out:

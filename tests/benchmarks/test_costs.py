@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from staf.benchmarking.baselines import ReleasedNetwork
-from staf.benchmarking.costs import Cost, Kernel, cost
-from staf.benchmarking.rates import Rates
+from benchmarks.costs import Cost, Kernel, cost
+from benchmarks.rates import Rates
+from staf.benchmarking.released_networks import ReleasedNetwork
 from tests.benchmarking.tiny import tiny
 
 

@@ -1,4 +1,4 @@
-"""Final PSNR of the default recipe at each precision of the hidden products: `python benchmarks/precision_quality.py
+"""Final PSNR of the default recipe at each precision of the hidden products: `python -m benchmarks.sweeps.precision
 IMAGE...` (PNG, or .npy where no image library is installed); needs a CUDA device."""
 
 from __future__ import annotations
