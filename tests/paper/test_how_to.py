@@ -18,11 +18,12 @@ def test_the_page_runs(tmp_path, monkeypatch, capsys):
     np.save("photo.npy", np.random.default_rng(0).integers(0, 256, (10, 8, 3), np.uint8))
     text = PAGE.read_text(encoding="utf-8")
     commands = re.findall(r"^\$ (.*)$", text, flags=re.MULTILINE)
-    assert len(commands) == 2
+    assert len(commands) == 4
     for command in commands:
         start, words = shlex.split(command)[:3], shlex.split(command)[3:]
         assert start == ["python", "-m", "paper"]
-        assert main([*words, "--workers", "1", "--device", "cpu", "--steps", "3"]) == 0
+        options = [] if words == ["--list"] else ["--workers", "1", "--device", "cpu", "--steps", "3"]
+        assert main([*words, *options]) == 0
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     # Dataclasses look their module up by name.
     module = ModuleType("page")
