@@ -35,7 +35,7 @@ _HOMES = {
 _ROOMS = (
     "analysis",
     "benchmarking",
-    "experiments",
+    "comparison",
     "figures",
     "kinds",
     "metrics",

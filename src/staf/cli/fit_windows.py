@@ -85,12 +85,14 @@ def _write(options: FitWindows, out: Path, fit: WindowedFit) -> None:
     import json
 
     from staf._files import atomic_path, atomic_write
-    from staf.experiments.plain import plain
+    from staf._jsonable import jsonable
     from staf.figures.audio import audio_comparison
 
     drawn = fit.reconstruction if options.rate is None else fit.render(rate=options.rate)
     drawn.save(out / RECONSTRUCTION)
-    atomic_write(out / METRICS, json.dumps(plain(_document(fit)), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    atomic_write(
+        out / METRICS, json.dumps(jsonable(_document(fit)), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    )
     peak = fit.signal.peak
     name = f"{len(fit.field.windows)} windows  {fit.metrics['psnr']:.1f} dB"
     figure = audio_comparison(fit.signal.array / peak, {name: fit.reconstruction.array / peak}, fit.signal.rate)

@@ -137,9 +137,9 @@ def write_metrics(folder: Path, document: dict[str, Any]) -> str:
     import json
 
     from staf._files import atomic_write
-    from staf.experiments.plain import plain
+    from staf._jsonable import jsonable
 
-    text = json.dumps(plain(document), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    text = json.dumps(jsonable(document), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
     atomic_write(folder / METRICS, text)
     return str(folder / METRICS)
 

@@ -65,6 +65,6 @@ class Terminal:
     def finish(self, document: dict[str, Any]) -> None:
         """The result for machines: one strict JSON document, with "inf" and "nan" as strings."""
         if self.as_json:
-            from staf.experiments.plain import plain
+            from staf._jsonable import jsonable
 
-            print(json.dumps(plain(document), indent=2, allow_nan=False, ensure_ascii=False))
+            print(json.dumps(jsonable(document), indent=2, allow_nan=False, ensure_ascii=False))
