@@ -1,4 +1,4 @@
-"""The result files of a comparison: what one network's fit came to, with its reconstruction and its field beside it."""
+"""The result files of a comparison: one network's measures, with its reconstruction and its field beside them."""
 
 from __future__ import annotations
 
