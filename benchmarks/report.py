@@ -20,7 +20,7 @@ def full_table(document: dict[str, Any]) -> Table:
 
 
 def targets_table(document: dict[str, Any]) -> Table | None:
-    """How the run stands against the marks of its suite; None where it has none."""
+    """How the run compares with the marks of its suite; None if it has none."""
     rows = []
     for target in TARGETS.get(document["suite"], []):
         found = standing(target, document["records"])

@@ -1,4 +1,4 @@
-"""The marks to reach, stated before the work, and how a run stands against them."""
+"""The marks to reach, stated before the work, and how a run compares with them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ GPU_TARGETS = [
     Target("fit_many, exact", "images_per_s", ("many", "staf tau 5", MANY), 8.0, EXACT, False, unit="images/s"),
     Target("fit_many, reduced", "images_per_s", ("many", "staf tau 5", MANY), 16.0, REDUCED, False, unit="images/s"),
 ]
-# On a shared machine the wall clock also times the neighbours, so processor time stands beside it.
+# On a shared machine the wall clock also times the neighbours, so processor time is given too.
 CPU_TARGETS = [
     target
     for word, ratio, time in (("wall", "ratio", "ms"), ("processor", "processor_ratio", "processor_ms"))

@@ -1,6 +1,6 @@
 """Signals of an experiment by name: images from one stacked array or from files, and recordings from arrays.
 
-A machine with numpy alone reads images from one `.npy` of shape (n, h, w) or (n, h, w, c), whose names stand in a
+A machine with numpy alone reads images from one `.npy` of shape (n, h, w) or (n, h, w, c), whose names are in a
 `.txt` beside it, a line each; `python -m paper.data.sources OUT.npy IMAGE...` writes both from image files.
 """
 
@@ -81,7 +81,7 @@ def write_stack(path: str | Path, arrays: Mapping[str, np.ndarray]) -> Path:
     path = Path(path)
     shapes = {array.shape for array in arrays.values()}
     if len(shapes) != 1:
-        raise ValueError(f"images of one stack must have one shape, got {sorted(shapes)}")
+        raise ValueError(f"images of one stack must have the same shape, got {sorted(shapes)}")
     with atomic_path(path) as temporary:
         np.save(temporary, np.stack(list(arrays.values())))
     atomic_write(path.with_suffix(".txt"), "".join(f"{name}\n" for name in arrays))
@@ -121,12 +121,12 @@ def _is_stack(path: str) -> bool:
 
 def _stacked(path: Path) -> dict[str, Source]:
     count = len(_stack(str(path)))
-    beside = path.with_suffix(".txt")
+    listing = path.with_suffix(".txt")
     names = (
-        beside.read_text(encoding="utf-8").split() if beside.exists() else [f"{path.stem}-{i}" for i in range(count)]
+        listing.read_text(encoding="utf-8").split() if listing.exists() else [f"{path.stem}-{i}" for i in range(count)]
     )
     if len(names) != count:
-        raise ValueError(f"{beside} must name the {count} images of {path}, a line each, got {len(names)} names")
+        raise ValueError(f"{listing} must name the {count} images of {path}, a line each, got {len(names)} names")
     return {name: Source(str(path), index) for index, name in enumerate(names)}
 
 

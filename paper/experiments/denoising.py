@@ -160,7 +160,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def sweep(arguments: argparse.Namespace) -> tuple[Denoising, list[DenoisingRun]]:
-    """The experiment and its configurations from the options; the classical methods are among them unless told."""
+    """The experiment and its configurations from the options; the classical methods are included by default."""
     images = named_paths(arguments.images)
     if not images:
         raise ValueError("--images must name at least one image file or folder, got none")

@@ -154,7 +154,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def sweep(arguments: argparse.Namespace) -> tuple[SuperResolution, list[SuperResolutionRun]]:
-    """The experiment and its configurations from the options; bicubic and Lanczos are among them unless told."""
+    """The experiment and its configurations from the options; bicubic and Lanczos are included by default."""
     images = named_paths(arguments.images)
     if not images:
         raise ValueError("--images must name at least one image file or folder, got none")

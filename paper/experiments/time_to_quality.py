@@ -61,9 +61,10 @@ class TimeToQuality:
     name = NAME
     version = 1
     protocol = (
-        "seconds of training on one machine, without compiling and recording, which are told apart; curves and times "
-        "to a level are training PSNR, not clamped: of the step's full batch, or the running mean of an epoch of "
-        "mini-batches; final values are of the final weights, one fresh pass over all pixels, clamped, peak 1"
+        "seconds of training on one machine, without compiling and recording, which are reported separately; curves "
+        "and times to a level are training PSNR, not clamped: of the step's full batch, or the running mean of "
+        "an epoch of mini-batches; final values are of the final weights, one fresh pass over all pixels, clamped, "
+        "peak 1"
     )
 
     def label(self, configuration: TimeRun) -> str:

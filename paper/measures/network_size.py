@@ -1,4 +1,4 @@
-"""How many numbers a network holds, and the width at which it holds as many as allowed."""
+"""How many real parameters a network has, and the width at which it has at most a given number."""
 
 from __future__ import annotations
 

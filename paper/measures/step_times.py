@@ -56,7 +56,7 @@ def clock(seconds: Sequence[float]) -> Clock:
 
 
 def smoothed(loss: Sequence[float], window: int) -> np.ndarray:
-    """The mean of the last `window` losses: over an epoch of mini-batches it stands for all points.
+    """The mean of the last `window` losses: over an epoch of mini-batches it is the loss of all points.
 
     >>> smoothed([4.0, 2.0, 2.0], 2).tolist()
     [4.0, 3.0, 2.0]

@@ -1,6 +1,6 @@
 """The released STAF image recipe as its authors run it: their formula, plain layers, an eager loop, float32.
 
-What their notebook does beside training (pictures, SSIM, the best epoch) is left out, which is kind to its time.
+What their notebook does besides training (pictures, SSIM, the best epoch) is left out, which makes it faster.
 """
 
 from __future__ import annotations

@@ -49,10 +49,10 @@ def image_table(
     ranked = sorted(groups.items(), key=lambda item: (math.isnan(over(item[1], by)), -over(item[1], by)))
     rows = []
     for (model, protocol), row in ranked:
-        told = published.get(model, {})
+        theirs = published.get(model, {})
         cells = [model, "-" if model in CLASSICAL else protocol, *(number(on(row, image, "psnr")) for image in images)]
         cells += [number(over(row, "psnr")), number(over(row, "ssim"), 4), number(over(row, "oracle_psnr"))]
-        cells += [number(told.get("psnr", told.get("oracle_psnr", math.nan)))]
+        cells += [number(theirs.get("psnr", theirs.get("oracle_psnr", math.nan)))]
         rows.append([*cells, str(sum(len(runs) for runs in row.values()))])
     means = ["mean", "SSIM", "best step in hindsight", "paper's, other images"]
     return Table(title, ["network", "protocol", *images, *means, "runs"], rows)

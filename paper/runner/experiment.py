@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Data:
-    """What a configuration ran on: a name for people and the hash of the contents, wherever the file lies."""
+    """What a configuration ran on: a name for people, and the hash of the contents wherever the file is."""
 
     name: str
     sha256: str

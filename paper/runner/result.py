@@ -1,4 +1,4 @@
-"""RunResult files: JSON that says everything about one run, with its arrays beside it."""
+"""Result files: JSON that says everything about one run, with its arrays beside it."""
 
 from __future__ import annotations
 

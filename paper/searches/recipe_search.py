@@ -1,4 +1,4 @@
-"""The same number of tuning trials for every network: which recipe each one wants, with the log of all trials.
+"""The same number of tuning trials for every network: the best recipe of each, and the log of all trials.
 
     python -m paper recipe-search --images kodak256.npy --pick 0 --trials 8 --steps 300
 
@@ -80,19 +80,19 @@ def table(results: Sequence[RunResult]) -> Table:
 
 def _row(model: str, members: Sequence[Trial]) -> list[str]:
     best = members[0]
-    told = best.rows[0]
+    row = best.rows[0]
     others = {k: v for k, v in best.variant.recipe.items() if k not in ("optimiser", "rate", "matrix_rate")}
     # Three equal rates are one change.
     factors = {others.pop(f"{part}_rate", None) for part in ("amplitude", "frequency", "phase")} - {None}
-    said = [f"activation rates x{factor:g}" for factor in factors]
-    said += [f"{name} {value}" for name, value in {**others, **best.variant.arguments}.items()]
+    changes = [f"activation rates x{factor:g}" for factor in factors]
+    changes += [f"{name} {value}" for name, value in {**others, **best.variant.arguments}.items()]
     return [
         model,
         *summary(members),
-        told["optimiser"],
-        f"{float(told['rate']):g}",
-        f"{float(told['matrix_rate']):g}",
-        ", ".join(said) or "none",
+        row["optimiser"],
+        f"{float(row['rate']):g}",
+        f"{float(row['matrix_rate']):g}",
+        ", ".join(changes) or "none",
         str(sum(trial.diverged > 0 for trial in members)),
         str(len(members)),
     ]

@@ -77,7 +77,7 @@ def settings_variant(model: str, rate: float, per_pixel: float | None, constants
 
 
 def settings_of(chosen: PlanVariant) -> Settings:
-    """The settings that a variant stands for."""
+    """The settings of a variant."""
     from staf.nn.networks import Settings
 
     return Settings(chosen.recipe["rate"], **chosen.arguments)
@@ -89,13 +89,13 @@ def in_code(chosen: PlanVariant) -> str:
     >>> in_code(settings_variant("siren", 2e-3, 0.1, {"hidden_omega0": 7.0}))
     'Settings(0.002, per_pixel=0.1, constants={"hidden_omega0": 7.0})'
     """
-    said = [f"{chosen.recipe['rate']:g}"]
+    words = [f"{chosen.recipe['rate']:g}"]
     if chosen.arguments["per_pixel"] is not None:
-        said.append(f"per_pixel={chosen.arguments['per_pixel']:g}")
+        words.append(f"per_pixel={chosen.arguments['per_pixel']:g}")
     if chosen.arguments["constants"]:
         entries = ", ".join(f'"{name}": {value!r}' for name, value in chosen.arguments["constants"].items())
-        said.append(f"constants={{{entries}}}")
-    return f"Settings({', '.join(said)})"
+        words.append(f"constants={{{entries}}}")
+    return f"Settings({', '.join(words)})"
 
 
 def _moved(model: str, base: Settings, first: float, second: float) -> tuple[float | None, dict[str, Any]]:

@@ -80,12 +80,12 @@ def read_log(path: str | Path) -> list[dict[str, str]]:
     if path.is_dir():
         return log_rows(load_results(path, "recipe-search"))
     if not path.is_file():
-        raise ValueError(f"the log must be a CSV file or a folder of results, got {str(path)!r}, which is not there")
+        raise ValueError(f"the log must be a CSV file or a folder of results, got {str(path)!r}, which does not exist")
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
         missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
         if missing:
-            raise ValueError(f"{path} is no log of a recipe search: it lacks {', '.join(missing)}")
+            raise ValueError(f"{path} is not the log of a recipe search: it lacks {', '.join(missing)}")
         return list(reader)
 
 

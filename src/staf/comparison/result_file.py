@@ -1,4 +1,4 @@
-"""The result files of a comparison: what one network's fit came to, with its reconstruction and its field beside it."""
+"""The result files of a comparison: one network's measures, with its reconstruction and its field beside them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def write_result(path: Path, about: Mapping[str, Any], fit: Fit, plan: Plan) -> 
         "steps": fit.result.steps,
         "seconds": round(fit.result.seconds, 4),
         "stopped": fit.stopped,
-        "reasons": list(plan.reasons),
+        "reasons": list(plan.reasons.values()),
         "notes": list(fit.notes),
         "recipe": fit.recipe.to_plain(),
         "history": thin(fit.history.to_plain()),

@@ -38,7 +38,7 @@ def test_images_are_picked_by_place_or_name(tmp_path):
 
 
 def test_a_stack_needs_one_shape_and_a_name_for_each(tmp_path):
-    with pytest.raises(ValueError, match="must have one shape"):
+    with pytest.raises(ValueError, match="must have the same shape"):
         write_stack(tmp_path / "s.npy", {"a": np.zeros((4, 4, 3), np.uint8), "b": np.zeros((4, 5, 3), np.uint8)})
     path = stack(tmp_path)
     (tmp_path / "pictures.txt").write_text("one\n")

@@ -95,7 +95,7 @@ def test_mistakes_are_named(tmp_path, capsys):
         assert main(["recipe-search", *words, *QUIET, "--folder", str(tmp_path / "r")]) == 2
         assert message in capsys.readouterr().err
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match="is no log of a recipe search"):
+    with pytest.raises(ValueError, match="is not the log of a recipe search"):
         read_log(tmp_path / "other.csv")
-    with pytest.raises(ValueError, match="which is not there"):
+    with pytest.raises(ValueError, match="which does not exist"):
         read_log(tmp_path / "none.csv")
