@@ -12,7 +12,7 @@ def parameter_roles(module: nn.Module) -> dict[str, str]:
     """Each parameter's name to its role: `matrix`, `amplitude`, `frequency`, `phase`, `table` or `other`.
 
     `matrix` is a hidden real 2-D weight, which Muon may train. A network that has `hidden_matrices()` says which these
-    are; of the linear layers outside such networks all but the first and the last count. Complex weights are `other`, and
+    are; of the linear layers outside such networks all but the first and the last count. Complex weights are `other`.
     `table` is a hash grid's.
 
     >>> from staf.nn import siren
