@@ -95,7 +95,7 @@ def _check_tuple(argument: str, value: Any, parts: tuple[Any, ...]) -> tuple[Any
     entries = tuple(
         check(f"{argument}[{i}]", entry, kind) for i, (entry, kind) in enumerate(zip(value, kinds, strict=True))
     )
-    if variadic and len(set(entries)) != len(entries):
+    if variadic and len(set(entries)) != len(entries) and any(isinstance(entry, str) for entry in entries):
         raise ValueError(f"{argument} must not repeat an entry, got {shown(value)}")
     return entries
 

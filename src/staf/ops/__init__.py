@@ -5,8 +5,19 @@ from __future__ import annotations
 from staf.ops.backend import backend, record_backends
 from staf.ops.finer import finer
 from staf.ops.gauss import gauss
+from staf.ops.hash_grid import GridLayout, hash_grid
 from staf.ops.sine import sine
 from staf.ops.sine_layer import sine_layer
 from staf.ops.sine_series import sine_series
 
-__all__ = ["backend", "finer", "gauss", "record_backends", "sine", "sine_layer", "sine_series"]
+__all__ = [
+    "GridLayout",
+    "backend",
+    "finer",
+    "gauss",
+    "hash_grid",
+    "record_backends",
+    "sine",
+    "sine_layer",
+    "sine_series",
+]
