@@ -1,4 +1,4 @@
-"""Parameter counts of the paper's tables, and architectures nobody vouches for."""
+"""Parameter counts of the paper's tables, and architectures from files that are not trusted."""
 
 from __future__ import annotations
 

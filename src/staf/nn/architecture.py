@@ -1,4 +1,4 @@
-"""What a network is made of, as JSON-able data: written by every factory, read back with suspicion."""
+"""The architecture of a network as JSON-able data: written by every factory, and checked when it is read back."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Factory = TypeVar("Factory", bound=Callable[..., nn.Module])
 
 
 def network(factory: Factory) -> Factory:
-    """A network factory whose arguments are checked, and whose networks carry their `architecture`."""
+    """Decorate the factory of a network: its arguments are checked, and its networks have their `architecture`."""
     signature = inspect.signature(factory)
 
     @functools.wraps(factory)
@@ -76,12 +76,12 @@ def read_architecture(
     if not isinstance(name, str):
         raise TypeError(f"architecture's name must be a string, got {shown(name)}")
     if name not in factories:
-        raise ValueError(f"architecture names no known network: {shown(name)}; {did_you_mean(name, factories)}")
+        raise ValueError(f"architecture is of no known network: {shown(name)}; {did_you_mean(name, factories)}")
     if not isinstance(arguments, dict):
         raise TypeError(f"architecture's arguments must be a dictionary, got {shown(arguments)}")
     factory = factories[name]
     checked = check_arguments(factory, arguments)
     scalars = sum(tensor.numel() for tensor in factory(**checked, device="meta").state_dict().values())
     if scalars > MOST_SCALARS:
-        raise ValueError(f"architecture {name} would hold {scalars:,} numbers, more than the {MOST_SCALARS:,} allowed")
+        raise ValueError(f"architecture {name} has {scalars:,} parameters, more than the {MOST_SCALARS:,} allowed")
     return factory, checked

@@ -1,4 +1,4 @@
-"""The multilayer perceptron that most networks here are."""
+"""The multilayer perceptron that most networks of the library are made of."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class CoordinateMLP(nn.Module):
 
 
 def _activated(layer: nn.Module, activation: nn.Module, z: Tensor) -> Tensor:
-    """activation(layer(z)), as one operation where a GPU gains by it and nobody looks between the two."""
+    """activation(layer(z)), as one operation where that is faster on a GPU and neither module has hooks."""
     if (
         z.is_cuda
         and current_precision() is not None

@@ -34,7 +34,7 @@ class Incode(nn.Module):
     Args:
         composer: a `CoordinateMLP` whose activations have an `omega0`; its layers are used, its activations replaced.
         harmoniser: None for a baked field.
-        coefficients: what the four numbers are in a baked field until its state is loaded.
+        coefficients: the four numbers of a baked field before its state is loaded.
         penalty: weights of relu(-a), relu(-b), relu(-c), relu(-d).
 
     >>> from staf.nn import incode

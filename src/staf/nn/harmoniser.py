@@ -1,4 +1,4 @@
-"""INCODE's harmoniser: reads the observed signal and says four numbers."""
+"""INCODE's harmoniser: reads the observed signal and predicts four numbers."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Linear(nn.Linear):
 
 
 def check_coordinates(coordinates: Tensor, in_features: int) -> None:
-    """Refuse coordinates of another dimension than the network's."""
+    """Refuse coordinates whose dimension differs from the network's."""
     if coordinates.dim() < 1 or coordinates.shape[-1] != in_features:
         raise ValueError(f"coordinates must have last dimension {in_features}, got shape {tuple(coordinates.shape)}")
 
@@ -31,10 +31,10 @@ def check_coordinates(coordinates: Tensor, in_features: int) -> None:
 def exact_product(
     x: Float[Tensor, "*points d"], weight: Float[Tensor, "m d"], bias: Float[Tensor, " m"] | None = None
 ) -> Float[Tensor, "*points m"]:
-    """x W^T + b in the weight's own precision, whatever autocast or tf32 would have made of it.
+    """x W^T + b in the weight's own precision, also under autocast or tf32.
 
-    A multiply-add per coordinate, no matrix product: coordinates are multiplied by large frequencies, so the ten bits
-    of tf32 would move the points themselves.
+    One multiply-add for each coordinate instead of a matrix product: coordinates are multiplied by large frequencies,
+    so the ten bits of tf32 would move the points themselves.
 
     >>> exact_product(torch.ones(4, 2), torch.ones(3, 2), torch.zeros(3)).shape
     torch.Size([4, 3])

@@ -69,7 +69,7 @@ def build(
 ) -> nn.Module:
     """The network that `field.architecture` describes, freshly initialised; on the meta device, nothing is allocated.
 
-    The dictionary may come from a file nobody vouches for: names and arguments are looked up in `NETWORKS` and in the
+    The dictionary may come from a file that is not trusted: names and arguments are looked up in `NETWORKS` and in the
     factory's signature, checked for type and size, and refused with the reason otherwise.
 
     >>> field = build({"name": "siren", "arguments": {"in_features": 2, "out_features": 3, "width": 16}}, device="meta")
