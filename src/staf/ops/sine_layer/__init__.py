@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from staf._typing import Float
-from staf.ops.backend import choose, values_only
+from staf.ops.backend import choose, fused_allowed, values_only
 from staf.ops.linear import current_precision, linear
 from staf.ops.sine_series import sine_series
 
@@ -26,7 +26,7 @@ def sine_layer(
 ) -> Float[Tensor, "*points m"]:
     """rho(x W^T + b), with rho of `sine_series`; the same numbers as `sine_series(linear(x, weight, bias), ...)`.
 
-    Inside a `product_precision` block on CUDA, in float32, with one set of up to 8 terms and 128, 256 or 512 neurons:
+    Inside an `Execution` or a `product_precision` block on CUDA, in float32, with one set of up to 8 terms and 128, 256 or 512 neurons:
 
     - Of up to 4 coordinates, neither x W^T + b nor its gradient is kept in memory: both are a few multiplications away
       from what is read anyway.
@@ -59,7 +59,7 @@ def sine_layer(
 def _is_fused(x: Tensor, weight: Tensor, bias: Tensor, *sinusoids: Tensor) -> bool:
     return (
         x.is_cuda
-        and current_precision() is not None
+        and fused_allowed()
         and not torch.compiler.is_compiling()
         and not torch.is_autocast_enabled("cuda")
         and x.dim() >= 2
