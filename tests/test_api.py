@@ -153,7 +153,7 @@ def test_the_wrong_field_is_named():
 def test_a_missing_device_is_named():
     if torch.cuda.is_available():
         pytest.skip("there is a CUDA device")
-    with pytest.raises(ValueError, match="no CUDA device is here"):
+    with pytest.raises(ValueError, match="CUDA is not available"):
         staf.fit(gradient_image(), device="cuda")
 
 

@@ -22,10 +22,10 @@ from staf.planning.plans import Budget, Plan, points_of
 from staf.planning.plans import plan as make_plan
 from staf.storage import FileError, read_header
 from staf.tasks import Reconstruction
-from staf.training import Interrupted, Recipe
+from staf.training import Interrupted, Recipe, train
 from staf.training.checkpoint import fingerprint
 from staf.training.progress import Progress, choose_mode
-from staf.training.stacked import Copies, run_many
+from staf.training.stacked import Copies
 from staf.training.stepper import is_out_of_memory
 
 INDEX = "index.json"
@@ -159,7 +159,7 @@ def _fit_group(
 
     try:
         tasks = [Reconstruction(signal, recipe.convention).to(device) for _, signal in group]
-        results = run_many(tasks, Copies(plan.field(seed), len(group)), recipe, seed=seed, on_step=on_step)
+        results = train(tasks, Copies(plan.field(seed), len(group)), recipe, seed=seed, progress=False)
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error) or len(group) == 1:
             raise

@@ -57,3 +57,6 @@ class Execution:
             contextlib.nullcontext() if self.backend is None else backend(self.backend),
         ):
             yield
+
+
+DEFAULT = Execution()

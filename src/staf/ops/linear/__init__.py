@@ -22,7 +22,7 @@ def linear(
 ) -> Float[Tensor, "*points m"]:
     """y = x W^T + b.
 
-    Inside an `Execution` or a `product_precision` block, float32 tensors on CUDA go through kernels of that precision; up to 8 inputs
+    Inside a `product_precision` block, float32 tensors on CUDA go through kernels of that precision; up to 8 inputs
     (coordinates) are always multiplied exactly. The kernels have gradients of every order and `vmap`; forward mode
     raises. On a CPU, many points inside a block take the fastest float32 product of their shape, outside `torch.func`
     and forward mode. Everywhere else this is `torch.nn.functional.linear`.

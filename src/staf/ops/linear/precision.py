@@ -18,8 +18,9 @@ _current: ContextVar[ProductPrecision | None] = ContextVar("staf_product_precisi
 def product_precision(name: str) -> Iterator[None]:
     """Compute the linear layers inside the block in one precision, on CUDA and in float32; elsewhere nothing changes.
 
-    `Execution` is the usual way to enter such a block. The block also allows kernels that have no forward mode. Up to 8 inputs, coordinates, are always multiplied in float32. With `tf32`, sine series of many terms may be off by
-    1e-5 as well.
+    `Execution` is the usual way to enter such a block, which also allows kernels that have no forward mode. Up to 8
+    inputs, coordinates, are always multiplied in float32. With `tf32`, sine series of many terms may be off by 1e-5 as
+    well.
 
     | name | products | relative error | H200, 262,144 x 256 x 256 |
     |---|---|---|---|

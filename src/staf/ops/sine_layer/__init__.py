@@ -26,7 +26,7 @@ def sine_layer(
 ) -> Float[Tensor, "*points m"]:
     """rho(x W^T + b), with rho of `sine_series`; the same numbers as `sine_series(linear(x, weight, bias), ...)`.
 
-    Inside an `Execution` or a `product_precision` block on CUDA, in float32, with one set of up to 8 terms and 128, 256 or 512 neurons:
+    Inside a `product_precision` block on CUDA, in float32, with one set of up to 8 terms and 128, 256 or 512 neurons:
 
     - Of up to 4 coordinates, neither x W^T + b nor its gradient is kept in memory: both are a few multiplications away
       from what is read anyway.

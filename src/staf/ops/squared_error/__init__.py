@@ -17,7 +17,7 @@ def weighted_squared_error(
 ) -> Float[Tensor, ""]:
     """sum_i w_i |p_i - y_i|^2 / c.
 
-    Inside an `Execution` or a `product_precision` block, float32 tensors on CUDA go through a kernel, since a small fit would spend a
+    Inside a `product_precision` block, float32 tensors on CUDA go through a kernel, since a small fit would spend a
     tenth of its time launching the parts of this formula one by one; everywhere else this is the formula. The kernel
     has gradients of every order in all arguments, and `vmap`; forward mode raises.
 
