@@ -242,10 +242,7 @@ def fit(
         raise TypeError(f"field must be a module, such as staf.siren(2, 3), got {field!r}")
     if recipe is not None and not isinstance(recipe, Recipe):
         raise TypeError(f"recipe must be a Recipe, such as staf.recipes.default(), got {recipe!r}")
-    watchers = [callbacks] if callable(callbacks) else list(callbacks)
-    for watcher in watchers:
-        if not callable(watcher):
-            raise TypeError(f"callbacks must be functions of a State, got {watcher!r}")
+    watchers = as_callbacks(callbacks)
     chosen_device = choose_device(device)
     saved = Checkpoint.load(resume) if resume is not None else None
     if saved is not None:
@@ -260,7 +257,10 @@ def fit(
         budget = Budget(steps, seconds, target_db)
         make = make_plan if field is None else plans.for_own_network
         plan = make(signal, budget, device=chosen_device.type)
-    recipe = saved.recipe if saved is not None else _with_budget(recipe or plan.recipe, steps, seconds, target_db)
+    if saved is not None:
+        recipe = saved.recipe
+    else:
+        recipe = (recipe or plan.recipe).limited(steps=steps, seconds=seconds, target_db=target_db)
     task: Any = source if isinstance(source, Task) else task_for(signal, recipe.convention)
     from_seed = field is None
     if field is None:
@@ -307,6 +307,15 @@ def as_signal(source: Any) -> Any:
     return open_signal(source)
 
 
+def as_callbacks(callbacks: Callback | Sequence[Callback]) -> list[Callback]:
+    """One callback or several as a list; whatever cannot be called is refused."""
+    watchers = [callbacks] if callable(callbacks) else list(callbacks)
+    for watcher in watchers:
+        if not callable(watcher):
+            raise TypeError(f"callbacks must be functions of a State, got {watcher!r}")
+    return watchers
+
+
 def choose_device(device: torch.device | str | None) -> torch.device:
     """The device asked for, or the GPU where there is one."""
     if device is None:
@@ -315,14 +324,3 @@ def choose_device(device: torch.device | str | None) -> torch.device:
     if chosen.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(f"device {str(device)!r} was asked for, but CUDA is not available; leave it out for the CPU")
     return chosen
-
-
-def _with_budget(recipe: Recipe, steps: int | None, seconds: float | None, target_db: float | None) -> Recipe:
-    changes: dict[str, Any] = {}
-    if steps is not None:
-        changes["steps"] = steps
-    if seconds is not None:
-        changes["seconds"] = seconds
-    if target_db is not None:
-        changes["target_db"] = target_db
-    return recipe.replace(**changes) if changes else recipe
