@@ -152,7 +152,7 @@ def test_a_disk_that_fills_does_not_end_a_fit_or_cost_its_checkpoint(staf, pictu
 
     with monkeypatch.context() as patch:
         patch.setattr("staf.cli.fit.prepare_folder", lambda folder, needed: None)
-        patch.setattr("staf.training.loop.CHECKPOINT_SECONDS", 0.0)
+        patch.setattr("staf.training.trainer.CHECKPOINT_SECONDS", 0.0)
         patch.setattr("staf.training.progress.Progress.update", strike)
         ran = staf("fit", picture, "--steps", 5, "--out", tiny_disk / "run")
     assert ran.code == 130

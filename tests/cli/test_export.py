@@ -129,7 +129,7 @@ def test_a_field_that_is_gone_loses_no_other(staf, many, here):
     index = json.loads((here / "many/index.json").read_text())
     index["fields"]["../../a"] = index["fields"].pop("a")
     (here / "many/index.json").write_text(json.dumps(index))
-    assert "which is no file name" in staf("export", "many", "-o", "pictures", "--overwrite").refused()
+    assert "which is not a file name" in staf("export", "many", "-o", "pictures", "--overwrite").refused()
 
 
 def test_what_cannot_be_exported(staf, photo, sound, ball, many, here):

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from staf.nn import SineSeries
 from staf.nn.sine_series import PARTS
-from staf.training.loop import State
+from staf.training.state import State
 
 Array = NDArray[np.float64]
 

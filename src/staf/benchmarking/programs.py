@@ -18,13 +18,11 @@ from staf.kinds import Image
 from staf.ops.linear import product_precision
 from staf.tasks import Reconstruction
 from staf.training import Recipe
-from staf.training.batches import Batches
-from staf.training.capture import CapturedStepper
-from staf.training.loop import CHUNK, GROUP_SECONDS, predictor
-from staf.training.optim.optimiser import Optimiser
-from staf.training.stepper import Stepper
+from staf.training.assembly import assemble
+from staf.training.loop import GROUP_SECONDS
+from staf.training.prediction import predictor
+from staf.training.stepper import points_at_once
 
-GROUP = 100
 # Images of which a mini-batch case draws its points.
 MINIBATCH_SIDE = 256
 
@@ -70,13 +68,8 @@ def training(case: Case, version: Version, device: str) -> Program:
     batch = case.points if case.kind == "minibatch" else None
     recipe = Recipe(steps=1, rate=1e-4, optimiser=version.optimiser, batch=batch, precision=version.precision)
     task = _problem(case, device)
-    optimiser = Optimiser(network, recipe)
-    batches = Batches(task.points, recipe.batch_size(task.points), torch.Generator(device).manual_seed(0))
-    on_gpu = device.startswith("cuda")
-    kind, group = (CapturedStepper, GROUP) if on_gpu else (Stepper, 1)
-    chunk = CHUNK["cuda" if on_gpu else "cpu"]
-    stepper = kind(task, network, optimiser, batches, group=group, chunk=chunk)  # type: ignore[arg-type]
-    rates = optimiser.rates(1.0)
+    stepper = assemble(task, network, recipe)
+    rates, group = stepper.optimiser.rates(1.0), stepper.group
 
     def advance(steps: int) -> None:
         with product_precision(version.precision):
@@ -129,7 +122,7 @@ def inference(case: Case, version: Version, device: str) -> Program:
     network = case.field(device)
     coordinates = torch.rand(case.points, 2, generator=torch.Generator().manual_seed(0)).to(device) * 2 - 1
     if version.ours:
-        predict: Callable[[Tensor], Tensor] = predictor(network, CHUNK["cuda" if device.startswith("cuda") else "cpu"])
+        predict: Callable[[Tensor], Tensor] = predictor(network, points_at_once(torch.device(device)))
     else:
         predict = released_predictor(network, version, case.chunk or case.points)
 

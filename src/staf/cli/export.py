@@ -178,11 +178,11 @@ def _targets(options: Export) -> tuple[dict[str, tuple[Path, Path, str]], dict[s
     from staf.kinds import from_metadata
     from staf.reports.run_folder import reconstruction_suffix
     from staf.storage import read_header
-    from staf.storage.field_set import field_files
+    from staf.storage.folder import FieldFolder
 
     if not (options.field / MANY).is_file():
         raise UserError(f"{options.field} holds no {MODEL}, {WINDOWS} or {MANY}: it is no folder that staf has written")
-    files = field_files(options.field)
+    files = FieldFolder(options.field).files()
     known = {suffix for kind in OPTIONS for suffix in suffixes(kind)}
     if options.out.suffix.lower() in known and not options.out.is_dir():
         # fit-windows numbers its fields, and writes windows.json once all are there.

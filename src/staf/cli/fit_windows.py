@@ -26,9 +26,11 @@ class FitWindows(ManyOptions):
     """Fit a recording of any length in windows, each with a small network of its own.
 
     The folder (runs/NAME-windows unless --out names another) gets fields/ and windows.json, which staf.load_windows
-    opens, reconstruction.wav, metrics.json and comparison.png. Ctrl-C keeps what is finished, and --resume goes on.
+    opens, reconstruction.wav, metrics.json and comparison.png. Ctrl-C keeps finished windows, and --resume continues.
     """
 
+    steps: Count = None
+    """Optimiser steps of each network."""
     file: Annotated[Positional[Path], arg(metavar="FILE")]
     """The recording: WAV, FLAC, OGG or MP3."""
     window: Annotated[float, arg(metavar="SECONDS")] = 0.25
@@ -45,7 +47,7 @@ def options_for(words: Sequence[str]) -> type[Any]:
 
 def run(options: FitWindows, terminal: Terminal) -> int:
     """Fit the windows, join them, measure the whole."""
-    check_counts(rate=options.rate)
+    check_counts(rate=options.rate, steps=options.steps)
     from staf.kinds import open as open_signal
     from staf.windows import fit_windows
 
@@ -56,7 +58,7 @@ def run(options: FitWindows, terminal: Terminal) -> int:
     arguments = options.arguments(out)
     prepare_folder(out, 8 * MEBIBYTE + 8 * audio.array.nbytes)
     with kept_when_stopped(terminal), edge():
-        fit = fit_windows(audio, seconds=options.window, overlap=options.overlap, **arguments)
+        fit = fit_windows(audio, seconds=options.window, overlap=options.overlap, steps=options.steps, **arguments)
     _write(options, out, fit)
     for note in fit.notes:
         terminal.note(f"note: {note}")

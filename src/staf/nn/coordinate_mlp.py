@@ -15,7 +15,7 @@ from staf.nn.arguments import Depth, Size, check
 from staf.nn.init import TorchWeights, WeightLaw
 from staf.nn.linear import CoordinateLinear, Linear, check_coordinates
 from staf.nn.sine_series import SineSeries
-from staf.ops.linear import current_precision
+from staf.ops.backend import fused_allowed
 
 
 class CoordinateMLP(nn.Module):
@@ -106,7 +106,7 @@ def _activated(layer: nn.Module, activation: nn.Module, z: Tensor) -> Tensor:
     """activation(layer(z)), as one operation where that is faster on a GPU and neither module has hooks."""
     if (
         z.is_cuda
-        and current_precision() is not None
+        and fused_allowed()
         and type(activation) is SineSeries
         and type(layer) in (CoordinateLinear, Linear)
         and z.dtype == layer.weight.dtype

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from staf._typing import Float
-from staf.ops.linear import current_precision, linear
+from staf.ops.backend import fused_allowed
+from staf.ops.linear import linear
 
 MOST_COORDINATES = 8
 
@@ -18,7 +19,7 @@ class Linear(nn.Linear):
         """Nothing: a weight law fills both tensors."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """x W^T + b, in the precision that a fit has chosen."""
+        """x W^T + b, in the precision of the `Execution` around it."""
         return super().forward(x) if self.weight.is_complex() else linear(x, self.weight, self.bias)
 
 
@@ -56,6 +57,6 @@ class CoordinateLinear(Linear):
 
     def forward(self, x: Float[Tensor, "*points d"]) -> Float[Tensor, "*points m"]:
         """x W^T + b."""
-        if self.in_features > MOST_COORDINATES or current_precision() is not None:
+        if self.in_features > MOST_COORDINATES or fused_allowed():
             return linear(x.to(self.weight.dtype), self.weight, self.bias)
         return exact_product(x, self.weight, self.bias)

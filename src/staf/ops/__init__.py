@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from staf.ops.backend import backend, record_backends
+from staf.ops.execution import Execution
 from staf.ops.finer import finer
 from staf.ops.gauss import gauss
 from staf.ops.hash_grid import GridLayout, hash_grid
@@ -11,6 +12,7 @@ from staf.ops.sine_layer import sine_layer
 from staf.ops.sine_series import sine_series
 
 __all__ = [
+    "Execution",
     "GridLayout",
     "backend",
     "finer",

@@ -9,7 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from staf.training.loop import CHUNK, State, predictor
+from staf.training.prediction import predictor
+from staf.training.state import State
+from staf.training.stepper import points_at_once
 from staf.training.task import Predict
 
 
@@ -110,7 +112,7 @@ def _rows(table: Tensor) -> list[tuple[int, float]]:
 
 def _predict(field: nn.Module) -> Predict:
     device = next(field.parameters()).device
-    return predictor(field, CHUNK.get(device.type, CHUNK["cuda"]))
+    return predictor(field, points_at_once(device))
 
 
 def _positive(name: str, value: int) -> int:

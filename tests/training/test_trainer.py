@@ -9,9 +9,11 @@ import pytest
 import torch
 
 import staf
+from staf.ops import Execution, record_backends
 from staf.planning import recipes
-from staf.training import Checkpoint, Interrupted
-from staf.training.loop import predictor, run
+from staf.training import Checkpoint, Interrupted, State, run, train
+from staf.training.history import History
+from staf.training.prediction import predictor
 from staf.training.progress import Progress
 from staf.training.recipe import Recipe
 from staf.training.schedules import Constant, Cosine
@@ -180,7 +182,7 @@ class Greedy(torch.nn.Module):
 
 def test_out_of_memory_goes_on_in_smaller_chunks_and_says_so():
     result = fit(Recipe(steps=4), Greedy(40))
-    assert result.notes == [f"memory ran out: going on with {n} points at a time" for n in (128, 64, 32)]
+    assert result.notes == [f"memory ran out: continuing with {n} points at a time" for n in (128, 64, 32)]
     plain = fit(Recipe(steps=4), small_siren())
     torch.testing.assert_close(weights(result), weights(plain), atol=1e-5, rtol=1e-4)
 
@@ -269,8 +271,6 @@ def test_a_target_for_a_task_that_measures_no_psnr():
 
 
 def test_time_left_of_a_resumed_fit_counts_the_steps_of_both(tmp_path, monkeypatch):
-    import staf.training.loop as loop
-
     path = tmp_path / "c.safetensors"
 
     def interrupt(state):
@@ -282,7 +282,7 @@ def test_time_left_of_a_resumed_fit_counts_the_steps_of_both(tmp_path, monkeypat
     saved = Checkpoint.load(path)
     saved.elapsed = 100.0
     seen = []
-    monkeypatch.setattr(loop.Progress, "update", lambda self, *arguments: seen.append(arguments[3:]))
+    monkeypatch.setattr(Progress, "update", lambda self, *arguments: seen.append(arguments[3:]))
     fit(saved.recipe, resume=saved)
     elapsed, fraction = seen[0]
     assert fraction == 11 / 20
@@ -302,3 +302,41 @@ def test_a_baked_incode_is_trained_on_with_its_four_numbers_fixed():
 def test_no_points_have_no_values():
     assert predictor(small_siren(), 7)(torch.zeros(0, 2)).shape == (0, 3)
     assert predictor(small_siren(), 7)(torch.zeros(15, 2)).shape == (15, 3)
+
+
+def test_a_reason_to_stop_is_given_by_calling_stop():
+    state = State(1, 2, 0.5, 3.0, 0.1, small_siren(), History())
+    with pytest.raises(AttributeError, match=r"State\.stop is a method"):
+        state.stop = True
+
+    def careless(state):
+        state.stop = True
+
+    with pytest.raises(AttributeError, match=r"call state.stop\("):
+        fit(Recipe(steps=3), callbacks=[careless])
+
+
+def test_an_execution_holds_for_steps_and_measures():
+    with record_backends() as ran:
+        fit(Recipe(steps=2), execution=Execution(backend="reference"))
+    assert {name for _, name in ran} == {"reference"}
+    with record_backends() as ran:
+        fit(Recipe(steps=2), execution=Execution(backend="loop"))
+    assert {name for _, name in ran} == {"loop"}
+
+
+def test_an_execution_overrides_the_precision_of_a_recipe(monkeypatch):
+    from staf.ops.linear import current_precision
+
+    seen = []
+    advance = Stepper.advance
+    monkeypatch.setattr(Stepper, "advance", lambda s, rates: seen.append(current_precision()) or advance(s, rates))
+    fit(Recipe(steps=2, precision="tf32-then-bf16x3"))
+    fit(Recipe(steps=1, precision="tf32"), execution=Execution("fp32"))
+    assert seen == ["tf32", "bf16x3", "fp32"]
+
+
+@pytest.mark.parametrize(("tasks", "fields"), [(0, 0), (2, 1)])
+def test_as_many_tasks_as_fields(tasks, fields):
+    with pytest.raises(ValueError, match=f"must be equally many, got {tasks} and {fields}"):
+        train([task()] * tasks, [small_siren()] * fields, Recipe(steps=1))
