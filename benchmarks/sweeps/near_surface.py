@@ -10,7 +10,7 @@ import argparse
 import torch
 
 import staf
-from staf.tasks import Occupancy
+from staf.kinds.shape.task import Occupancy
 
 
 def main() -> None:

@@ -108,7 +108,7 @@ def table(results: Sequence[RunResult]) -> Table:
 
 def figure(results: Sequence[RunResult]) -> Any:
     """Waveform, error and spectrogram of the first run of each network and protocol, best first."""
-    from staf.figures.audio import audio_comparison
+    from staf.kinds.audio.figure import audio_comparison
 
     order = {(row[0], row[1]): place for place, row in enumerate(table(results).rows)}
     first: dict[tuple[str, str], RunResult] = {}

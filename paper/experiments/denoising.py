@@ -92,7 +92,7 @@ class Denoising:
         keep, oracle = KeepBestHeldOut(task, every=every), Oracle(task, every=every)
         steps = {} if configuration.steps is None else {"steps": configuration.steps}
         fit = context.fit(task, plan=plan, seed=configuration.seed, callbacks=[keep, oracle], **steps)
-        picture = eight_bits(task.restored(fit.module).cpu().reshape(*task.signal.shape, -1).numpy())
+        picture = eight_bits(task.predict(fit.module).cpu().reshape(*task.signal.shape, -1).numpy())
         outcome = outcome_of(
             fit,
             details={

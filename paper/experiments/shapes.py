@@ -119,7 +119,7 @@ def voxel_task(shape: Shape, convention: Any) -> Any:
     import torch
 
     from staf.kinds.shape.rendering import field_planes
-    from staf.tasks import Occupancy
+    from staf.kinds.shape.task import Occupancy
 
     class VoxelOccupancy(Occupancy):
         values: np.ndarray

@@ -92,7 +92,7 @@ class SuperResolution:
         oracle = Oracle(task, every=max(1, (plan.recipe.total_steps(task.points) or 1000) // 100))
         steps = {} if configuration.steps is None else {"steps": configuration.steps}
         fit = context.fit(task, plan=plan, seed=configuration.seed, callbacks=[oracle], **steps)
-        picture = eight_bits(task.restored(fit.module).cpu().reshape(*task.signal.shape, -1).numpy())
+        picture = eight_bits(task.predict(fit.module).cpu().reshape(*task.signal.shape, -1).numpy())
         outcome = outcome_of(
             fit,
             details={"reasons": list(plan.reasons.values()), "oracle_step": oracle.step},

@@ -71,8 +71,8 @@ def mesh_of(kept: Mapping[str, np.ndarray], shape: Shape) -> Mesh | None:
 
 def measured(kept: Mapping[str, np.ndarray], shape: Shape) -> dict[str, float]:
     """Chamfer distance and normal consistency to the shape's mesh in the cube; infinity and 0 without a surface."""
+    from staf.kinds.shape.measures import surface_measures
     from staf.kinds.shape.mesh import Mesh
-    from staf.tasks.shape_measures import surface_measures
 
     mesh = mesh_of(kept, shape)
     if mesh is None:

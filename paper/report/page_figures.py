@@ -65,10 +65,10 @@ def main() -> None:
 
     from paper.data.shapes import open_shape
     from paper.measures.shape_surfaces import mesh_of
-    from staf.figures import View, shape_comparison
+    from staf.kinds.shape.figure import shape_comparison
 
     results = load_results(arguments.results / "shapes", "shapes")
-    views = {"armadillo": View(azimuth=160), "bunny": View(azimuth=0), "lucy": View(azimuth=0, up="z")}
+    views = {"armadillo": Viewpoint(azimuth=160), "bunny": Viewpoint(azimuth=0), "lucy": Viewpoint(azimuth=0, up="z")}
     for name, view in views.items():
         shape = open_shape(str(arguments.meshes / f"{name}.ply"), 256)
         columns = {}

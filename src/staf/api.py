@@ -17,7 +17,9 @@ from staf.ops.execution import Execution
 from staf.planning import plans
 from staf.planning.plans import Budget, Plan
 from staf.planning.plans import plan as make_plan
-from staf.signals import SignalError, rendering
+from staf.signals import Signal, SignalError
+from staf.signals.grid import Convention
+from staf.signals.rendering import points_at_once
 from staf.signals.value_transform import IDENTITY, ValueTransform, value_transform
 from staf.storage import FileError, file
 from staf.tasks import task_for
@@ -45,9 +47,9 @@ class FittedField:
         return f"FittedField({name}, {count:,} parameters, {self.metadata.get('signal', {}).get('kind', 'values')})"
 
     @property
-    def convention(self) -> str:
+    def convention(self) -> Convention:
         """Where samples sit on a grid: `centres` or `ends`."""
-        return str(self.metadata.get("convention", "centres"))
+        return "ends" if self.metadata.get("convention") == "ends" else "centres"
 
     @property
     def signal(self) -> Any:
@@ -72,8 +74,7 @@ class FittedField:
         """
         parameter = next(self.module.parameters())
         device, dtype = parameter.device, parameter.real.dtype
-        at_once = rendering.CHUNK
-        chunk = at_once.get(device.type, at_once["cpu"]) if chunk is None else chunk
+        chunk = points_at_once(device) if chunk is None else chunk
         values, evaluate = self._transform().values, predictor(self.module, chunk)
         return in_chunks(lambda part: values(evaluate(part.to(device, dtype))), coordinates, chunk)
 
@@ -91,9 +92,8 @@ class FittedField:
 
     def render(self, **how: Any) -> Any:
         """A signal of the kind that was fitted, at any scale, size or crop; see the signal's own `render`."""
-        if self.signal.kind == "image":
-            # Coordinates are made where they are used.
-            how = {"device": next(self.module.parameters()).device, **how}
+        # Coordinates are made where they are used.
+        how = {"device": next(self.module.parameters()).device, **how}
         return self.signal.render(self.predict, convention=self.convention, **how)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -107,9 +107,7 @@ class FittedField:
 
     def _units(self) -> tuple[float, ...] | None:
         """The signal's own units (pixels, seconds) in one unit of each coordinate."""
-        if "signal" not in self.metadata or not hasattr(self.signal, "coordinate_units"):
-            return None
-        return self.signal.coordinate_units(self.convention)
+        return self.signal.coordinate_units(self.convention) if "signal" in self.metadata else None
 
     def _transform(self) -> ValueTransform:
         return IDENTITY if "signal" not in self.metadata else value_transform(self.signal)
@@ -300,7 +298,7 @@ def load(path: str | os.PathLike[str], module: nn.Module | None = None) -> Fitte
 
 def as_signal(source: Any) -> Any:
     """A signal as it is, or whatever `staf.open` makes of a path, array, tensor or PIL image."""
-    if hasattr(source, "kind") and hasattr(source, "coordinates") and hasattr(source, "metadata"):
+    if isinstance(source, Signal):
         return source
     from staf.kinds import open as open_signal
 

@@ -41,7 +41,7 @@ def bad(here, picture):
     (here / "bomb.png").write_bytes(png_announcing(100_000, 100_000))
     np.save(here / "nan.npy", nan_array(np.nan))
     np.save(here / "inf.npy", nan_array(np.inf))
-    np.save(here / "channels.npy", np.zeros((4, 4, 7), np.uint8))
+    np.save(here / "channels.npy", np.zeros((4, 4, 7), np.complex64))
     np.save(here / "pickled.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
     (here / "sound.png").write_bytes(b"RIFF\0\0\0\0WAVEfmt ")
     (here / "folder.png").mkdir()
@@ -59,7 +59,7 @@ def bad(here, picture):
         ("bomb.png", "100000x100000"),
         ("nan.npy", "NaN or Inf"),
         ("inf.npy", "NaN or Inf"),
-        ("channels.npy", "channel"),
+        ("channels.npy", "complex64"),
         ("pickled.npy", "pickled Python objects"),
         ("folder.png", "folder"),
     ],

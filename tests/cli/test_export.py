@@ -140,7 +140,7 @@ def test_what_cannot_be_exported(staf, photo, sound, ball, many, here):
         ([sound, "-o", "song.png"], "a fitted recording is written as .wav, .flac, .ogg"),
         ([ball, "-o", "ball.png"], "a fitted shape is written as .ply, .obj, .stl, .glb, .off"),
         (["picture.png", "-o", "again.png"], "picture.png is not a safetensors file"),
-        (["empty", "-o", "again.png"], "it is no folder that staf has written"),
+        (["empty", "-o", "again.png"], "it is not a folder that staf wrote"),
         (["missing.safetensors", "--rate", "3", "-o", "a.wav"], "missing.safetensors does not exist"),
         ([photo], "--out is missing"),
         ([photo, "-o", "picture.png"], "picture.png exists: pass --overwrite"),

@@ -57,10 +57,11 @@ def test_without_explain_and_progress_stderr_is_silent(staf, picture):
 
 
 def test_a_large_picture_is_told_what_the_budget_does_not_count(staf, picture, monkeypatch):
-    assert "no part of --seconds" not in staf("fit", picture, "--steps", 1, "--device", "cpu").err
-    monkeypatch.setattr("staf.cli.fit.MANY_PIXELS", 256)
+    assert "not counted in --seconds" not in staf("fit", picture, "--steps", 1, "--device", "cpu").err
+    monkeypatch.setattr("staf.kinds.image.view.MANY_PIXELS", 256)
     said = staf("fit", picture, "--steps", 1, "--device", "cpu", "--overwrite").err
     assert "all 256 pixels are computed once more" in said
+    assert "not counted in --seconds" in said
     assert staf("fit", picture, "--steps", 1, "--device", "cpu", "--overwrite", "--no-progress").err == ""
 
 

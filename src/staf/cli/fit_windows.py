@@ -48,11 +48,12 @@ def options_for(words: Sequence[str]) -> type[Any]:
 def run(options: FitWindows, terminal: Terminal) -> int:
     """Fit the windows, join them, measure the whole."""
     check_counts(rate=options.rate, steps=options.steps)
+    from staf.kinds import Audio
     from staf.kinds import open as open_signal
     from staf.windows import fit_windows
 
     audio = open_signal(options.file)
-    if audio.kind != "audio":
+    if not isinstance(audio, Audio):
         raise UserError(f"recordings are fitted in windows, and {options.file} is of kind {audio.kind}")
     out = options.out or Path("runs") / f"{audio.name}-windows"
     arguments = options.arguments(out)
@@ -88,7 +89,7 @@ def _write(options: FitWindows, out: Path, fit: WindowedFit) -> None:
 
     from staf._files import atomic_path, atomic_write
     from staf._jsonable import jsonable
-    from staf.figures.audio import audio_comparison
+    from staf.kinds.audio.figure import audio_comparison
 
     drawn = fit.reconstruction if options.rate is None else fit.render(rate=options.rate)
     drawn.save(out / RECONSTRUCTION)

@@ -95,7 +95,7 @@ def activation_rows(module: Any) -> list[dict[str, Any]]:
 
 def _draw(field: Any, path: Path) -> Path:
     from staf._files import atomic_path
-    from staf.figures import inspect_figure
+    from staf.analysis import inspect_figure
 
     with atomic_path(path) as temporary:
         inspect_figure(field).savefig(temporary, dpi=150)

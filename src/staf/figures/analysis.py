@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from staf.figures.theory import BLACK, COLOURS, DASHES
+from staf.figures.palette import BLACK, COLOURS, DASHES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +68,7 @@ def ntk_roles(data: dict[str, Any]) -> Figure:
     panels = figure.subplots(1, len(laws), sharey=True, squeeze=False)[0]
     for axes, law, shares, count in zip(panels, laws, data["shares"], data["count"], strict=True):
         places = np.arange(len(data["names"]))
-        for k, kind in enumerate(data["kinds"]):
+        for k, kind in enumerate(data["roles"]):
             label = kind if kind not in SYMBOLS else f"{kind} {SYMBOLS[kind]}"
             row = np.asarray(shares)[:, k]
             axes.plot(places, row, marker="os^D"[k % 4], color=COLOURS[k], ls=DASHES[k], label=label)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from staf.figures.style import ERROR_MAP, bare, new_figure
+from staf.figures.palette import ERROR_MAP
+from staf.figures.style import bare, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

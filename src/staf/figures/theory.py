@@ -16,21 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from staf.figures.palette import BLACK, BLUE, COLOURS, DASHES, ORANGE, RED, SKY
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#D55E00",
-    "#CC79A7",
-    "#56B4E9",
-    "#000000",
-)
-COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK)
-DASHES = ("-", "--", "-.", (0, (1, 1.2)), (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (2, 2)))
 
 
 def draw(name: str, data: dict[str, Any]) -> Figure:

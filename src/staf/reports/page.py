@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from staf import __version__
+from staf.figures.palette import as_css
 from staf.reports import sections
 from staf.reports.text import text
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def report_html(fit: Fit, measures: dict[str, Any]) -> str:
     """The report of a fit whose measures, as in metrics.json, are known."""
-    style, script = _resource("report.css"), _resource("report.js")
+    style, script = as_css() + _resource("report.css"), _resource("report.js")
     title = fit.signal.name if fit.signal is not None else "Fit"
     parts = [
         sections.heading(fit),

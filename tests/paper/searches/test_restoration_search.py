@@ -17,8 +17,8 @@ from paper.runner import load_results
 from paper.searches.restoration_space import TASKS, in_code, planned, settings_of, trials
 from paper.searches.search_log import COLUMNS, ranked, read_log
 from staf.nn import networks
-from staf.planning import Budget
 from staf.nn.networks import Settings
+from staf.planning import Budget
 from staf.planning.restoration import denoising, super_resolution
 from tests.paper.stack import QUIET
 from tests.tasks.pictures import scene

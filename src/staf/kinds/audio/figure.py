@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from staf.figures.style import COLOURS, new_figure, tidy
+from staf.figures.palette import COLOURS
+from staf.figures.style import new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,9 +10,11 @@ import torch
 import staf
 from staf.kinds import Image, Shape
 from staf.kinds.shape import marching
+from staf.kinds.shape import task as occupancy
 from staf.kinds.shape.mesh import Mesh
+from staf.kinds.shape.task import Occupancy
 from staf.metrics import iou, psnr
-from staf.tasks import Occupancy, Reconstruction, occupancy, task_for
+from staf.tasks import Reconstruction, task_for
 from staf.training.task import Task
 from tests.kinds.solids import moved, sphere, torus
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from staf.kinds.shape.measures import distances, surface_measures, surface_points
 from staf.kinds.shape.mesh import Mesh
-from staf.tasks.shape_measures import distances, surface_measures, surface_points
 from tests.kinds.solids import box, moved, sphere, torus
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 import staf
-from staf.figures import inspect_figure
-from staf.figures.inspection import start_of
+from staf.analysis import inspect_figure
+from staf.analysis.inspection import start_of
 
 PICTURE = np.random.default_rng(0).random((12, 12)).astype(np.float32)
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from staf.figures.comparison import busiest_box
 from staf.figures.style import bare, new_figure
-from staf.kinds import Shape
+from staf.kinds.shape.measures import distances
 from staf.kinds.shape.mesh import Mesh
 from staf.kinds.shape.picture import camera_of, draw, magnification
-from staf.tasks.shape_measures import distances
+from staf.kinds.shape.signal import Shape
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +24,7 @@ ZOOM = 4.0
 ERRORS = "YlOrRd"
 
 
-class View(NamedTuple):
+class Viewpoint(NamedTuple):
     """Where a shape is looked at from: degrees around its `up` axis and above its horizon."""
 
     azimuth: float = 30.0
@@ -33,7 +33,7 @@ class View(NamedTuple):
 
 
 def shape_comparison(
-    target: Shape, reconstructions: Mapping[str, Shape], *, view: View | None = None, pixels: int = PIXELS
+    target: Shape, reconstructions: Mapping[str, Shape], *, view: Viewpoint | None = None, pixels: int = PIXELS
 ) -> Figure:
     """One column for the target and one for each reconstruction (title -> shape), all in the target's frame.
 
@@ -47,7 +47,7 @@ def shape_comparison(
     """
     if not reconstructions:
         raise ValueError("reconstructions must hold at least one shape, got none")
-    view = view or View()
+    view = view or Viewpoint()
     bounds = target.mesh.bounds
     how: dict[str, Any] = {**view._asdict(), "size": pixels, "bounds": bounds}
     whole = [_on_white(draw(shape.mesh, **how)) for shape in (target, *reconstructions.values())]
@@ -79,13 +79,13 @@ def shape_comparison(
     return figure
 
 
-def shape_picture(mesh: Mesh, *, view: View | None = None, pixels: int = PIXELS) -> np.ndarray:
+def shape_picture(mesh: Mesh, *, view: Viewpoint | None = None, pixels: int = PIXELS) -> np.ndarray:
     """The mesh on white, uint8 (pixels, pixels, 3).
 
     >>> shape_picture(Shape.sphere(subdivisions=1).mesh, pixels=16).shape
     (16, 16, 3)
     """
-    return _on_white(draw(mesh, size=pixels, **(view or View())._asdict()))
+    return _on_white(draw(mesh, size=pixels, **(view or Viewpoint())._asdict()))
 
 
 def _on_white(picture: np.ndarray) -> np.ndarray:
@@ -93,7 +93,7 @@ def _on_white(picture: np.ndarray) -> np.ndarray:
     return np.rint(picture[..., :3] * share + 255 * (1 - share)).astype(np.uint8)
 
 
-def _where_different(pictures: list[np.ndarray], bounds: tuple[np.ndarray, np.ndarray], view: View) -> np.ndarray:
+def _where_different(pictures: list[np.ndarray], bounds: tuple[np.ndarray, np.ndarray], view: Viewpoint) -> np.ndarray:
     """The point, in the plane through the middle of the box, where the pictures differ most from the first."""
     first = pictures[0].astype(np.float32)
     difference = np.mean([np.abs(picture - first).mean(-1) for picture in pictures[1:]], axis=0)

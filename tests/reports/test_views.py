@@ -15,12 +15,12 @@ import pytest
 import torch
 
 import staf
-from staf.figures.audio import spectrogram
 from staf.kinds import Audio, Shape
+from staf.kinds.audio.figure import spectrogram
+from staf.kinds.audio.view import CLIP_BYTES, clip_uri, spectrum
 from staf.kinds.shape.mesh import Mesh
+from staf.kinds.shape.task import Occupancy
 from staf.reports import configuration, report_html, write_run
-from staf.reports.other_signals import CLIP_BYTES, clip_uri, spectrum
-from staf.tasks import Occupancy
 from tests.reports.browser import Browser, executable
 
 

@@ -10,21 +10,23 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from staf.kinds import Shape
 from staf.kinds.shape.marching import TooManyFaces, march
+from staf.kinds.shape.measures import surface_measures
 from staf.kinds.shape.mesh import Mesh
 from staf.kinds.shape.rendering import field_planes
-from staf.signals import SignalError, grid
+from staf.kinds.shape.signal import Shape
+from staf.metrics.iou import overlap
+from staf.signals import grid
+from staf.signals.errors import SignalError
 from staf.signals.grid import Convention
-from staf.tasks.shape_measures import surface_measures
 from staf.training.task import Batch, Predict
 
 # The longest side of the pooled volume that INCODE's harmoniser reads.
-OBSERVED = 128
+POOLED_SIDE = 128
 # A surface with more faces is the noise of a field that was hardly trained; its distance is not worth its memory.
 MAX_FACES = 20_000_000
-# Voxels that are drawn for at once, so that no list of floats of the volume's size is made.
-DRAWN = 2**22
+# Voxels whose random numbers are drawn at once, so that no list of floats of the volume's size is made.
+DRAWN_VOXELS = 2**22
 
 
 class Occupancy:
@@ -74,7 +76,7 @@ class Occupancy:
     @property
     def observation(self) -> Tensor:
         """The share of inside voxels, (1, a, b, c), pooled until no side is over 128."""
-        return torch.from_numpy(self.signal.volume.pooled(OBSERVED))[None].to(self.bits.device)
+        return torch.from_numpy(self.signal.volume.pooled(POOLED_SIDE))[None].to(self.bits.device)
 
     def batch(self, index: Tensor | None, weight: Tensor | None = None) -> Batch:
         if index is None:
@@ -97,8 +99,10 @@ class Occupancy:
         return torch.dot(error, batch.weight.to(error.dtype))
 
     def evaluate(self, predict: Predict) -> dict[str, float]:
-        """IoU at 1/2 and PSNR of the clamped values over all voxels, from one fresh pass; then the Chamfer distance and
-        normal consistency of the field's surface and the mesh (`shape_measures`), infinity and 0 without a surface."""
+        """IoU at 1/2 and PSNR of the clamped values over all voxels, from one fresh pass, and `surface_measures`.
+
+        Without a surface the Chamfer distance is infinite and the normal consistency 0.
+        """
         counts = _Counts()
         planes = self._counted(predict, counts)
         try:
@@ -120,7 +124,7 @@ class Occupancy:
 
     @property
     def reconstruction(self) -> Shape | None:
-        """The surface that the last `evaluate` has seen, so that it need not be computed again; None without one."""
+        """The surface that the last `evaluate` measured, so that it need not be computed again; None without one."""
         try:
             return None if self._surface is None else self.signal.with_mesh(self._surface)
         except SignalError:
@@ -162,9 +166,8 @@ class _Counts:
         self.squares = 0.0
 
     def add(self, values: np.ndarray, inside: np.ndarray) -> None:
-        predicted = values > 0.5
-        self.shared += int(np.count_nonzero(predicted & inside))
-        self.union += int(np.count_nonzero(predicted | inside))
+        shared, union = overlap(torch.from_numpy(values > 0.5), torch.from_numpy(inside))
+        self.shared, self.union = self.shared + shared, self.union + union
         error = np.clip(values, 0, 1) - inside
         self.squares += float(np.square(error, dtype=np.float64).sum())
         self.voxels += inside.size
@@ -186,7 +189,7 @@ def _near(signal: Shape, share: float, band: int, generator: torch.Generator) ->
     if wanted >= others:
         return torch.arange(signal.points)
     chosen = torch.empty(signal.points, dtype=torch.bool)
-    for part in chosen.split(DRAWN):
+    for part in chosen.split(DRAWN_VOXELS):
         part.copy_(torch.rand(len(part), generator=generator, device=generator.device) < wanted / others)
     chosen[near] = True
     return chosen.nonzero().squeeze(1)

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
+from staf.figures.palette import ERROR_COLOURS
 from staf.kinds import Image
-from staf.reports.colours import ERROR_COLOURS
-from staf.reports.pictures import nice_ceiling, pictures
+from staf.kinds.image.pictures import pictures
+from staf.reports.embedding import round_ceiling
 from tests.reports.conftest import small_image
 
 
@@ -77,6 +78,6 @@ def test_equal_images_have_a_dark_map_and_a_scale_above_zero() -> None:
 
 @pytest.mark.parametrize("value", [1e-9, 0.00011, 0.0099, 0.01, 0.2, 0.71, 1.0])
 def test_ceilings_are_round_and_never_below(value: float) -> None:
-    ceiling = nice_ceiling(value)
+    ceiling = round_ceiling(value)
     assert ceiling >= value * (1 - 1e-6)
     assert len(f"{ceiling:g}".strip("0.").replace("e-", "")) <= 3

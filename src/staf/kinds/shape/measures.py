@@ -7,11 +7,13 @@ import torch
 
 from staf.kinds.shape.mesh import Mesh
 from staf.metrics import normal_consistency
+from staf.metrics.chamfer import chamfer_of_distances
 
-SAMPLES = 100_000
+# Points on each surface.
+SURFACE_POINTS = 100_000
 
 
-def surface_measures(first: Mesh, second: Mesh, samples: int = SAMPLES, seed: int = 0) -> dict[str, float]:
+def surface_measures(first: Mesh, second: Mesh, samples: int = SURFACE_POINTS, seed: int = 0) -> dict[str, float]:
     """Chamfer distance and normal consistency of two surfaces, from `samples` points on each.
 
     Points are drawn evenly by area; each is joined to the nearest point of the other **surface** (exact, on its faces
@@ -30,8 +32,9 @@ def surface_measures(first: Mesh, second: Mesh, samples: int = SAMPLES, seed: in
     (2.0, 1.0)
     """
     generator = np.random.default_rng(seed)
-    forth, back = _one_way(first, second, samples, generator), _one_way(second, first, samples, generator)
-    return {"chamfer": forth[0] + back[0], "normal_consistency": (forth[1] + back[1]) / 2}
+    forth, agree_forth = _one_way(first, second, samples, generator)
+    back, agree_back = _one_way(second, first, samples, generator)
+    return {"chamfer": chamfer_of_distances(forth, back), "normal_consistency": (agree_forth + agree_back) / 2}
 
 
 def surface_points(mesh: Mesh, count: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -56,8 +59,8 @@ def distances(points: np.ndarray, mesh: Mesh) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(found).reshape(-1), np.asarray(face).reshape(-1)
 
 
-def _one_way(source: Mesh, other: Mesh, samples: int, generator: np.random.Generator) -> tuple[float, float]:
+def _one_way(source: Mesh, other: Mesh, samples: int, generator: np.random.Generator) -> tuple[np.ndarray, float]:
     points, face = surface_points(source, samples, generator)
     found, nearest = distances(points, other)
     normals = (torch.from_numpy(mesh.face_normals()[faces]) for mesh, faces in ((source, face), (other, nearest)))
-    return float(np.square(found).mean()), float(normal_consistency(*normals))
+    return found, float(normal_consistency(*normals))

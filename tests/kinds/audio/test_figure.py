@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from staf.figures.audio import audio_comparison, draw_waveform, envelope, spectrogram
 from staf.figures.style import new_figure
+from staf.kinds.audio.figure import audio_comparison, draw_waveform, envelope, spectrogram
 
 
 def wave(n: int = 6000) -> np.ndarray:

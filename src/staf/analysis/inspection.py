@@ -9,20 +9,23 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from staf.analysis import LayerMaps, activation_maps
+from staf.analysis.features import LayerMaps, activation_maps
 from staf.figures.activations import ActivationCurves, activation_curves
-from staf.figures.style import AFTER, BEFORE, INPUTS, new_figure, tidy
+from staf.figures.palette import AFTER, BEFORE, INPUTS
+from staf.figures.style import new_figure, tidy
 from staf.nn import networks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from staf.api import FittedField
+
 GRID = {1: 4096, 2: 128, 3: 24}
 COLUMN_INCHES = 2.7
 
 
-def inspect_figure(field: Any, start: Mapping[str, Tensor] | None = None) -> Figure:
+def inspect_figure(field: FittedField, start: Mapping[str, Tensor] | None = None) -> Figure:
     """Everything worth seeing of a `FittedField`, a column per layer.
 
     Rows: the activation rho(x) over the inputs it meets, its sinusoids as lines of height |C| at Omega, and the power
@@ -57,19 +60,19 @@ def start_of(module: nn.Module, metadata: Mapping[str, Any]) -> dict[str, Tensor
 def draw_inspection(curves: Sequence[ActivationCurves], spectra: Sequence[LayerMaps], *, side: int) -> Figure:
     """The figure of `inspect_figure` from its data; frequencies of spectra are shown in cycles per `side` samples."""
     with_sinusoids = any(curve.sinusoids_after is not None for curve in curves)
-    kinds = [kind for kind, there in (("curve", curves), ("sinusoids", with_sinusoids), ("power", spectra)) if there]
+    rows = [name for name, there in (("curve", curves), ("sinusoids", with_sinusoids), ("power", spectra)) if there]
     columns = max(len(curves), len(spectra), 1)
-    figure = new_figure(max(5.0, COLUMN_INCHES * columns), 2.3 * len(kinds) + 0.3)
-    grid = figure.subplots(len(kinds), columns, squeeze=False)
-    for row, kind in enumerate(kinds):
-        count = len(spectra) if kind == "power" else len(curves)
+    figure = new_figure(max(5.0, COLUMN_INCHES * columns), 2.3 * len(rows) + 0.3)
+    grid = figure.subplots(len(rows), columns, squeeze=False)
+    for row, name in enumerate(rows):
+        count = len(spectra) if name == "power" else len(curves)
         for column in range(columns):
             axes = grid[row, column]
             if column >= count:
                 axes.set_visible(False)
-            elif kind == "curve":
+            elif name == "curve":
                 draw_activation(axes, curves[column])
-            elif kind == "sinusoids":
+            elif name == "sinusoids":
                 draw_sinusoids(axes, curves[column])
             else:
                 draw_power(axes, spectra[column], side)

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from staf.figures import View, shape_comparison, shape_picture
 from staf.kinds import Shape
+from staf.kinds.shape.figure import Viewpoint, shape_comparison, shape_picture
 from tests.kinds.solids import moved, sphere, torus
 
 
@@ -16,7 +16,7 @@ def cache(tmp_path, monkeypatch):
 def test_every_reconstruction_has_a_column_and_errors_share_a_scale(tmp_path):
     target = Shape(sphere(3), resolution=32)
     wrong = Shape(moved(sphere(3), 1.25), resolution=32)
-    figure = shape_comparison(target, {"right": target, "wrong": wrong}, pixels=64, view=View(up="z"))
+    figure = shape_comparison(target, {"right": target, "wrong": wrong}, pixels=64, view=Viewpoint(up="z"))
     figure.savefig(tmp_path / "a.png")
     assert [axes.get_title() for axes in figure.axes[:3]] == ["target", "right", "wrong"]
     right, wrong_errors = (np.asarray(figure.axes[k].images[0].get_array()).astype(int) for k in (7, 8))
@@ -33,7 +33,7 @@ def test_the_close_view_is_where_they_differ():
     chosen = np.linalg.norm(bump - (1.4, 0, 0), axis=1) < 0.4
     bump[chosen] *= 1.2
     bumped = Shape(target.mesh._replace(vertices=bump), resolution=24)
-    figure = shape_comparison(target, {"bump": bumped}, pixels=96, view=View(azimuth=0, elevation=80))
+    figure = shape_comparison(target, {"bump": bumped}, pixels=96, view=Viewpoint(azimuth=0, elevation=80))
     whole, close = (
         [np.asarray(figure.axes[k].images[0].get_array()).astype(int) for k in pair] for pair in ((0, 1), (2, 3))
     )

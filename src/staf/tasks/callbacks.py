@@ -1,10 +1,10 @@
-"""Callbacks that watch a restoration while it is fitted: where to stop, and where an oracle would have."""
+"""Callbacks of a restoration: stop by held-out samples, and the best step in hindsight (oracle)."""
 
 from __future__ import annotations
 
 import copy
 import math
-from typing import Any
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +15,21 @@ from staf.training.stepper import points_at_once
 from staf.training.task import Predict
 
 
+class HasHeldOut(Protocol):
+    """A task that holds some of its samples out of the training."""
+
+    def held_out_error(self, predict: Predict) -> float: ...
+
+
+class HasTruth(Protocol):
+    """A task that may know the truth that it is measured against."""
+
+    @property
+    def truth(self) -> object | None: ...
+
+    def psnr(self, predict: Predict) -> float: ...
+
+
 class KeepBestHeldOut:
     """Keeps the weights with the least error on held-out pixels, looked at every `every` steps.
 
@@ -22,13 +37,13 @@ class KeepBestHeldOut:
     have passed without a better error. What it has seen, and the weights, are part of a checkpoint.
     """
 
-    def __init__(self, task: Any, *, every: int = 20, patience: int | None = None) -> None:
+    def __init__(self, task: HasHeldOut, *, every: int = 20, patience: int | None = None) -> None:
         self.task, self.every, self.patience = task, _positive("every", every), patience
         if patience is not None:
             _positive("patience", patience)
         self.best, self.best_step = math.inf, 0
         self.errors: list[tuple[int, float]] = []
-        self._weights: dict[str, Any] | None = None
+        self._weights: dict[str, Tensor] | None = None
 
     def __call__(self, state: State) -> None:
         if not _due(self.errors, state, self.every):
@@ -42,7 +57,7 @@ class KeepBestHeldOut:
             state.stop(f"held-out pixels have not improved since step {self.best_step}")
 
     def finish(self, module: nn.Module) -> str:
-        """Put the kept weights in place."""
+        """Load the kept weights."""
         if self._weights is None:
             return "the fit ended before held-out pixels were looked at: its last weights are kept"
         module.load_state_dict(self._weights)
@@ -54,7 +69,7 @@ class KeepBestHeldOut:
         return {"errors": _table(self.errors), **{f"weights/{name}": tensor for name, tensor in weights.items()}}
 
     def load_tensors(self, tensors: dict[str, Tensor]) -> None:
-        """Go on from what `tensors` returned."""
+        """Restore what `tensors` returned."""
         errors = _rows(tensors["errors"])
         weights = {name.removeprefix("weights/"): tensor for name, tensor in tensors.items() if name != "errors"}
         best, best_step = min(((error, step) for step, error in errors if error < math.inf), default=(math.inf, 0))
@@ -69,7 +84,7 @@ class Oracle:
     It changes nothing: what it finds is reported beside the fit's own measure, never instead of it.
     """
 
-    def __init__(self, task: Any, *, every: int = 20) -> None:
+    def __init__(self, task: HasTruth, *, every: int = 20) -> None:
         if task.truth is None:
             raise ValueError("an oracle needs the truth, and the task has none")
         self.task, self.every = task, _positive("every", every)
@@ -89,7 +104,7 @@ class Oracle:
         return {"seen": _table(self.seen)}
 
     def load_tensors(self, tensors: dict[str, Tensor]) -> None:
-        """Go on from what `tensors` returned."""
+        """Restore what `tensors` returned."""
         self.seen = _rows(tensors["seen"])
         psnr, before = max(((psnr, -step) for step, psnr in self.seen if psnr > -math.inf), default=(-math.inf, 0))
         self.psnr, self.step = psnr, -before
