@@ -18,6 +18,7 @@ from staf.signals import grid
 from staf.signals.grid import Convention
 
 if TYPE_CHECKING:
+    from staf.planning.situation import Rule
     from staf.signals.rendering import Predict
     from staf.signals.view import View
     from staf.training.task import Task
@@ -132,9 +133,9 @@ class Signal(ABC):
     def task(self, convention: Convention = "centres") -> Task:
         """The task that `staf.fit` solves for this signal."""
 
-    def plan_rules(self) -> Sequence[object]:
-        """Rules that this kind adds to planning, or puts in place of the general ones; by default none."""
-        return ()
+    def plan_rules(self) -> Mapping[str, Rule]:
+        """Rules that this kind adds to planning, or puts in place of the general ones, by topic; by default none."""
+        return {}
 
     def measures(self, prediction: Tensor, target: Tensor) -> dict[str, float]:
         """What a prediction (n, c) on the signal's grid is worth against a target (n, c), both as a field fits them."""

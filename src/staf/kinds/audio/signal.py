@@ -22,6 +22,7 @@ from staf.training.history import decibels
 
 if TYPE_CHECKING:
     from staf.kinds.audio.view import AudioView
+    from staf.planning.situation import Rule
 
 CHANNELS = {1: "mono", 2: "stereo"}
 
@@ -142,7 +143,7 @@ class Audio(Signal):
             raise SignalError(f"values must have shape {expected}, got {tuple(values.shape)}")
         return self.with_samples(values.detach().float().cpu().numpy(), self.rate)
 
-    def plan_rules(self) -> Mapping[str, Any]:
+    def plan_rules(self) -> Mapping[str, Rule]:
         """What this kind of signal changes of the rules of planning, by topic."""
         from staf.kinds.audio.plan import RULES
 

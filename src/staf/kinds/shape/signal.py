@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from staf.kinds.image.signal import Image
     from staf.kinds.shape.task import Occupancy
     from staf.kinds.shape.view import ShapeView
+    from staf.planning.situation import Rule
 
 RESOLUTION = 256
 
@@ -263,7 +264,7 @@ class Shape(Signal):
         planes = (self.volume.slab(i, i + 1)[0] for i in range(self.shape[0]))
         return self.with_mesh(shape_rendering.surface(planes, self.frame, self.shape, "centres"))
 
-    def plan_rules(self) -> Mapping[str, Any]:
+    def plan_rules(self) -> Mapping[str, Rule]:
         """What this kind of signal changes of the rules of planning, by topic."""
         from staf.kinds.shape.plan import RULES
 
