@@ -13,30 +13,40 @@ from staf.ops.linear import current_precision, linear
 from staf.ops.squared_error import weighted_squared_error
 
 
-def sinusoids(terms=2):
-    return torch.ones(terms), torch.arange(1.0, terms + 1), torch.zeros(terms)
+def sinusoids(device="cpu"):
+    return torch.ones(2, device=device), torch.arange(1.0, 3.0, device=device), torch.zeros(2, device=device)
 
 
-def x(*shape):
-    return torch.rand(shape, generator=torch.Generator().manual_seed(0), requires_grad=True)
+def x(*shape, device="cpu"):
+    return torch.rand(shape, generator=torch.Generator().manual_seed(0)).to(device).requires_grad_()
+
+
+def layer(inputs, device, outputs=128):
+    return torch.ones(outputs, inputs, device=device), torch.zeros(outputs, device=device)
+
+
+def squared_error(d="cpu"):
+    weight = torch.full((300,), 1 / 300, device=d)
+    return weighted_squared_error(x(300, 3, device=d), torch.zeros(300, 3, device=d), weight)
 
 
 # Every operation, and the names under which its parts are noted.
 OPERATIONS = {
-    "finer": (lambda: ops.finer(x(300, 3), 30.0), {"finer"}),
-    "gauss": (lambda: ops.gauss(x(300, 3), 10.0), {"gauss"}),
-    "sine": (lambda: ops.sine(x(300, 3), 30.0), {"sine"}),
-    "sine_series": (lambda: ops.sine_series(x(300, 3), *sinusoids()), {"sine_series"}),
+    "finer": (lambda d="cpu": ops.finer(x(300, 3, device=d), 30.0), {"finer"}),
+    "gauss": (lambda d="cpu": ops.gauss(x(300, 3, device=d), 10.0), {"gauss"}),
+    "sine": (lambda d="cpu": ops.sine(x(300, 3, device=d), 30.0), {"sine"}),
+    "sine_series": (lambda d="cpu": ops.sine_series(x(300, 3, device=d), *sinusoids(d)), {"sine_series"}),
     "sine_layer": (
-        lambda: ops.sine_layer(x(300, 2), torch.ones(32, 2), torch.zeros(32), *sinusoids()),
+        lambda d="cpu": ops.sine_layer(x(300, 2, device=d).detach(), *layer(2, d), *map(trained, sinusoids(d))),
         {"linear", "sine_series"},
     ),
-    "linear": (lambda: linear(x(300, 16), torch.ones(32, 16), torch.zeros(32)), {"linear"}),
-    "squared_error": (
-        lambda: weighted_squared_error(x(300, 3), torch.zeros(300, 3), torch.full((300,), 1 / 300)),
-        {"squared_error"},
-    ),
+    "linear": (lambda d="cpu": linear(x(300, 16, device=d), *layer(16, d)), {"linear"}),
+    "squared_error": (squared_error, {"squared_error"}),
 }
+
+
+def trained(tensor):
+    return tensor.requires_grad_()
 
 
 def test_every_operation_is_listed():
@@ -51,6 +61,16 @@ def test_a_forced_reference_runs_everywhere_forward_and_backward(name, precision
     operation, parts = OPERATIONS[name]
     with Execution(precision=precision, backend="reference").active(), ops.record_backends() as ran:
         operation().sum().backward()
+    assert set(ran) == {(part, "reference") for part in parts}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("precision", [None, "tf32"])
+def test_a_forced_reference_runs_everywhere_on_a_gpu(name, precision):
+    operation, parts = OPERATIONS[name]
+    with Execution(precision=precision, backend="reference").active(), ops.record_backends() as ran:
+        operation("cuda").sum().backward()
     assert set(ran) == {(part, "reference") for part in parts}
 
 

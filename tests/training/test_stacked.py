@@ -71,6 +71,7 @@ def test_one_divergence_leaves_the_others_alone():
         fields[1].layers[1].weight.fill_(float("nan"))
     results = train_many([task(picture(i)) for i in range(3)], fields, Recipe(steps=15))
     assert results[1].stopped.startswith("diverged")
+    assert not any(result.field.training for result in results)
     for i in (0, 2):
         alone = run(task(picture(i)), field(siren), Recipe(steps=15), progress=False)
         assert results[i].stopped == "finished"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import get_args
@@ -47,16 +48,24 @@ class Execution:
         >>> Execution("tf32").otherwise("fp32").precision, Execution().otherwise("fp32").precision
         ('tf32', 'fp32')
         """
-        return self if self.precision is not None else dataclasses.replace(self, precision=precision)
+        return self if self.precision is not None else _with_precision(self, precision)
+
+    def active(self) -> contextlib.AbstractContextManager[None]:
+        """A block that computes so; what is None stays as it is around the block."""
+        if self.backend is None:
+            return contextlib.nullcontext() if self.precision is None else product_precision(self.precision)
+        return self._with_backend(self.backend)
 
     @contextlib.contextmanager
-    def active(self) -> Iterator[None]:
-        """Compute so inside the block; what is None stays as it is around the block."""
-        with (
-            contextlib.nullcontext() if self.precision is None else product_precision(self.precision),
-            contextlib.nullcontext() if self.backend is None else backend(self.backend),
-        ):
+    def _with_backend(self, name: str) -> Iterator[None]:
+        with backend(name), contextlib.nullcontext() if self.precision is None else product_precision(self.precision):
             yield
+
+
+@functools.cache
+def _with_precision(execution: Execution, precision: str) -> Execution:
+    # Made once: a prediction of a single point takes less time than making it.
+    return dataclasses.replace(execution, precision=precision)
 
 
 DEFAULT = Execution()

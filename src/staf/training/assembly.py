@@ -23,7 +23,7 @@ def assemble(
     """Optimiser, batches in the order of `seed`, and the stepper for the field's device: captured on a GPU.
 
     A step handles `chunk` points at a time, by default as many as `points_at_once` allows; a batch of several networks
-    is never split, because the caller bounds its memory by their number.
+    is not split, because the caller bounds its memory by their number.
 
     >>> from staf.nn import siren
     >>> from staf.kinds import Image

@@ -167,6 +167,11 @@ class Copies(Sequence[nn.Module]):
         return self._all.result()[index]
 
 
+def starts_of(fields: Sequence[nn.Module]) -> Sequence[nn.Module]:
+    """The fields as they start; of copies, without waiting until they are made."""
+    return [fields.first] * len(fields) if isinstance(fields, Copies) else fields
+
+
 def predictors(
     stack: StackedField, task: StackedTask, execution: Execution, *, chunk: int, together: bool
 ) -> list[Predict]:

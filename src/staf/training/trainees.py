@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from staf.ops.execution import Execution
 from staf.training.prediction import predictor
 from staf.training.recipe import Recipe
-from staf.training.stacked import Copies, StackedField, StackedTask, predictors
+from staf.training.stacked import StackedField, StackedTask, predictors, starts_of
 from staf.training.stepper import points_at_once
 from staf.training.task import Predict, Task
 
@@ -72,8 +72,7 @@ class SeveralNetworks:
             tasks = [task.to(execution.device) for task in tasks]
         self.task, self.tasks = StackedTask(tasks), tasks
         self.device = torch.device(execution.device or self.task.whole().target.device)
-        starts = [fields.first] * len(fields) if isinstance(fields, Copies) else fields
-        self.module = StackedField(starts).to(self.device)
+        self.module = StackedField(starts_of(fields)).to(self.device)
         self._fields = fields
         self._members: dict[int, nn.Module] = {}
 
