@@ -111,7 +111,7 @@ class GridView(View[Grid]):
             target = self.signal.array[:, channel].astype(np.float64)
             fitted = reconstruction.array[:, channel].astype(np.float64)
             name = f"Channel {channel + 1}" if self.signal.out_features > 1 else "Samples"
-            overlay = _chart(name, {"before": target, "after": fitted})
+            overlay = _chart(name, {"after": fitted, "before": target})
             error = _chart(f"{name}, error", {"after": fitted - target})
             charts.append(f"<figure><h3>{name}</h3>{overlay}</figure><figure><h3>Error</h3>{error}</figure>")
         worst = float(np.abs(reconstruction.array.astype(np.float64) - self.signal.array).max()) / (high - low)
@@ -123,7 +123,7 @@ class GridView(View[Grid]):
             "" if count == self.signal.out_features else f" The first {count} of {self.signal.out_features} channels."
         )
         return (
-            '<section><h2>Look closer</h2><p class="explain">Means of neighbouring samples where there are many.'
+            '<section><h2>Look closer</h2><p class="explain">Mean and range of neighbouring samples where there are many.'
             f"{more} The largest error is {worst:.3g} of the range.</p>"
             f'<p class="key">{key}</p><div class="waves">{"".join(charts)}</div></section>'
         )
@@ -197,6 +197,8 @@ def _chart(label: str, lines: dict[str, np.ndarray]) -> str:
         960, 150, (0.0, float(max(size, 2))), padded(np.concatenate(list(lines.values()))), "sample", "", label, ticks=4
     )
     for name, values in lines.items():
-        middle, _, mean, _ = binned(values, LINE_BINS)
+        middle, low, mean, high = binned(values, LINE_BINS)
+        if size > LINE_BINS:
+            chart.band(middle + 0.5, low, high, name)
         chart.line(middle + 0.5, mean, name)
     return chart.render()
