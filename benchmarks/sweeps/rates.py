@@ -1,4 +1,4 @@
-"""The rates of the default plans (`staf.planning.rates`): every network, the same trials, on two small photographs.
+"""The rates of the default plans (`staf.nn.networks`): every network, the same trials, on two small photographs.
 
 `python -m benchmarks.sweeps.rates [MODEL ...]` prints a line per trial: final PSNR (dB) of 150 full-batch steps of the
 default recipe at one rate for Adam and Muon, on scikit-image's `coffee` and `rocket` reduced to 64x64 by area means."""

@@ -17,9 +17,10 @@ import staf
 from staf._networks import PAPER_ORDER, network_files, network_names
 from staf.cli.options import MODEL_NAMES
 from staf.kinds import Audio, Image, Shape
+from staf.kinds.shape.task import Occupancy
 from staf.nn import NETWORKS
 from staf.planning import Budget, plan, recipes
-from staf.tasks import Denoising, Occupancy, Reconstruction, SuperResolution
+from staf.tasks import Denoising, Reconstruction, SuperResolution
 from tests.nn.networks import VARIANTS
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,11 +18,12 @@ import numpy as np
 import torch
 
 from staf.kinds import Audio, Image, Shape
+from staf.kinds.shape.task import Occupancy
 from staf.operators import PhotonNoise
 from staf.planning import Budget, Plan, plan, recipes
 from staf.planning.plans import for_own_network
 from staf.planning.restoration import denoising, super_resolution
-from staf.tasks import Denoising, Occupancy, Reconstruction, SuperResolution
+from staf.tasks import Denoising, Reconstruction, SuperResolution
 
 FILE = Path(__file__).parent / "data" / "plans.json"
 MODELS = ("staf", "siren", "finer", "wire", "gauss", "ffn", "pemlp", "mfn", "incode")

@@ -63,7 +63,7 @@ def _problem(case: Case, device: str) -> Reconstruction:
 
 
 def training(case: Case, version: Version, device: str) -> Program:
-    """The steps of `trainer's loop, in groups as long as the loop makes them."""
+    """The steps of the trainer's loop, in groups as long as the loop makes them."""
     network = case.field(device)
     batch = case.points if case.kind == "minibatch" else None
     recipe = Recipe(steps=1, rate=1e-4, optimiser=version.optimiser, batch=batch, precision=version.precision)

@@ -123,7 +123,8 @@ class GridView(View[Grid]):
             "" if count == self.signal.out_features else f" The first {count} of {self.signal.out_features} channels."
         )
         return (
-            '<section><h2>Look closer</h2><p class="explain">Mean and range of neighbouring samples where there are many.'
+            "<section><h2>Look closer</h2>"
+            '<p class="explain">Mean and range of neighbouring samples where there are many.'
             f"{more} The largest error is {worst:.3g} of the range.</p>"
             f'<p class="key">{key}</p><div class="waves">{"".join(charts)}</div></section>'
         )
