@@ -102,7 +102,7 @@ def _prepare(options: Compare, folder: Path, needed: int) -> None:
 
 
 def _stopped(stop: KeyboardInterrupt, terminal: Terminal) -> Stopped:
-    message = f"stopped; what is finished is kept, and this goes on with the rest:\n{terminal.resuming()}"
+    message = f"stopped; what is finished is kept, and this goes on with the rest:\n{terminal.resume_command()}"
     return Stopped(message, getattr(stop, "signal_number", 2))
 
 

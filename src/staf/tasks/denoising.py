@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Self
+from typing import Self
 
 import torch
 from torch import Tensor, nn
 
+from staf._documents import Document
 from staf.operators import PhotonNoise
 from staf.signals.base import Signal
 from staf.signals.grid import Convention, coordinates
@@ -124,7 +125,7 @@ class Denoising:
         """The field at every sample, (n, c), clamped."""
         return whole_grid(predict, self.signal.shape, self.transform, self.convention, self.target.device)
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Document:
         """Also which samples are held out, as a hash: a fit is resumed only with the same ones."""
         held = self.held_out_index.cpu().numpy()
         return {

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from staf._documents import Document
 from staf.operators import AreaDownsampling
 from staf.operators.area_downsampling import checked_factor
 from staf.signals.base import Signal
@@ -67,7 +66,7 @@ class SuperResolution(InverseProblem):
         observed = truth.with_floats(coarse.flatten(1).T, operator.output_shape)
         return cls(observed, factor, truth=truth, samples=samples, convention=convention)
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Document:
         return {
             "task": "super_resolution",
             "factor": self.factor,
