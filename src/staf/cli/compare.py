@@ -94,7 +94,7 @@ def _prepare(options: Compare, folder: Path, needed: int) -> None:
 
 
 def _stopped(stop: KeyboardInterrupt, terminal: Terminal) -> Stopped:
-    message = f"stopped; finished networks are kept. To continue with the rest:\n{terminal.resuming()}"
+    message = f"stopped; finished networks are kept. To continue with the rest:\n{terminal.resume_command()}"
     return Stopped(message, getattr(stop, "signal_number", 2))
 
 

@@ -76,5 +76,5 @@ def kept_when_stopped(terminal: Terminal) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as stop:
-        message = f"stopped; finished fits are kept. To fit the rest:\n{terminal.resuming()}"
+        message = f"stopped; finished fits are kept. To fit the rest:\n{terminal.resume_command()}"
         raise Stopped(message, getattr(stop, "signal_number", SIGINT)) from None

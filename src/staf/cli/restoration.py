@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
+from staf._documents import Document
 from staf.cli.errors import UserError
 from staf.cli.options import MODEL_NAMES, FitOptions, Flag
 from staf.cli.outputs import MEBIBYTE, prepare_folder
@@ -145,7 +146,7 @@ def write(folder: Path, fit: Fit, name: str) -> dict[str, str]:
     return {name: str(path) for name, path in files.items()}
 
 
-def write_metrics(folder: Path, document: dict[str, Any]) -> str:
+def write_metrics(folder: Path, document: Document) -> str:
     """metrics.json; where it is."""
     import json
 

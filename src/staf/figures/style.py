@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from staf._documents import Document
 from staf.figures.palette import COLOURS, DASHES
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def line_style(index: int) -> dict[str, Any]:
+def line_style(index: int) -> Document:
     """Colour and dash of the line number `index`."""
     return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index % len(DASHES)]}
 

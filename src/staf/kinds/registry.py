@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from staf._documents import Entries
 
 if TYPE_CHECKING:
     from staf.signals.base import Signal
@@ -125,7 +127,7 @@ def kinds() -> dict[str, Kind]:
     return {kind.name: kind for kind in sorted(every, key=lambda kind: (kind.order, kind.name))}
 
 
-def from_metadata(metadata: Mapping[str, Any]) -> Signal:
+def from_metadata(metadata: Entries) -> Signal:
     """The empty signal that `metadata` describes: it renders like the one that wrote it, and holds no data.
 
     >>> import numpy as np

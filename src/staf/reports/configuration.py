@@ -7,9 +7,11 @@ import platform
 import pprint
 import shlex
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
+
+from staf._documents import Document
 
 if TYPE_CHECKING:
     from staf.api import Fit
@@ -19,7 +21,7 @@ NETWORK_TOPICS = ("network", "constants", "first_frequency", "activation")
 PACKAGES = ("staf", "torch", "numpy", "safetensors", "pillow", "scikit-image")
 
 
-def configuration(fit: Fit) -> dict[str, Any]:
+def configuration(fit: Fit) -> Document:
     """Model, recipe, seed, signal, plan, versions and machine, JSON-able."""
     signal = None
     if fit.signal is not None:

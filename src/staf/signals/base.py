@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from staf._documents import Document, Entries
 from staf.metrics import psnr
 from staf.signals import grid
 from staf.signals.grid import Convention
@@ -95,12 +96,12 @@ class Signal(ABC):
         """A signal of this kind that holds `values` (n, c) in float32, neither clamped nor rounded: an observation."""
 
     @abstractmethod
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Document:
         """JSON-able: enough for `from_metadata` to build an empty signal that renders like this one."""
 
     @classmethod
     @abstractmethod
-    def from_metadata(cls, metadata: Mapping[str, Any]) -> Self:
+    def from_metadata(cls, metadata: Entries) -> Self:
         """The empty signal that `metadata` describes."""
 
     def empty(self, shape: Sequence[int] | None = None) -> Self:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Self
 
 import torch
 from torch import Tensor, nn
 
+from staf._documents import Document
 from staf.operators.linear import LinearOperator, SampleMeans
 from staf.signals.base import Signal
 from staf.signals.grid import Convention, axis
@@ -180,7 +181,7 @@ class InverseProblem:
         """The field on the signal's grid, (n, c), clamped."""
         return whole_grid(predict, self.signal.shape, self.transform, self.convention, self.target.device)
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Document:
         return {
             "task": "inverse_problem",
             "operator": type(self.operator).__name__,

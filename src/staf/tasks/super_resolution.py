@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+from staf._documents import Document
 from staf.operators import AreaDownsampling
 from staf.operators.area_downsampling import checked_factor
 from staf.planning.restoration import SUPER_RESOLUTION_RULES
@@ -74,7 +74,7 @@ class SuperResolution(InverseProblem):
         """What this task changes of the rules of planning, by topic."""
         return SUPER_RESOLUTION_RULES
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Document:
         return {
             "task": "super_resolution",
             "factor": self.factor,

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from staf._documents import Document, Entries
 from staf.kinds.grid.samples import checked_samples, has_channels, range_of, rounded
 from staf.signals.base import Signal, as_array
 from staf.signals.errors import NoSamples, SignalError
@@ -159,7 +160,7 @@ class Grid(Signal):
         """Samples (*shape, c) with or without the axis of the channels, as this grid has it."""
         return array if self.has_channels else array[..., 0]
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Document:
         return {
             "kind": self.kind,
             "name": self.name,
@@ -172,7 +173,7 @@ class Grid(Signal):
         }
 
     @classmethod
-    def from_metadata(cls, metadata: Mapping[str, Any]) -> Grid:
+    def from_metadata(cls, metadata: Entries) -> Grid:
         """The empty grid that `metadata` describes: everything but samples.
 
         >>> Grid.from_metadata(Grid(np.zeros((4, 5, 6, 20), np.float16)).metadata())

@@ -5,14 +5,15 @@ from __future__ import annotations
 import base64
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from staf._documents import Document, Entries
 from staf.kinds.image.measures import image_measures
 from staf.kinds.image.pixels import CHANNELS, DTYPES, checked_pixels, value_range_of
 from staf.signals.base import Signal, as_array
@@ -172,7 +173,7 @@ class Image(Signal):
         image._value_range = self.value_range
         return image
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Document:
         """JSON-able: enough for `from_metadata` to build an empty image that renders like this one."""
         return {
             "kind": self.kind,
@@ -186,7 +187,7 @@ class Image(Signal):
         }
 
     @classmethod
-    def from_metadata(cls, metadata: Mapping[str, Any]) -> Image:
+    def from_metadata(cls, metadata: Entries) -> Image:
         """The empty image that `metadata` describes: everything but pixels.
 
         >>> empty = Image.from_metadata(Image(np.zeros((4, 6, 3), np.uint16)).metadata())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from staf._documents import Entries
 from staf.kinds.image.pictures import Pictures, Place, pictures
 from staf.kinds.image.signal import Image
 from staf.kinds.image.writing import FORMATS
@@ -112,12 +112,12 @@ class ImageView(View[Image]):
             "them; that takes minutes on a CPU and is not counted in --seconds"
         )
 
-    def render_points(self, how: Mapping[str, Any], convention: Convention) -> int:
+    def render_points(self, how: Entries, convention: Convention) -> int:
         width, height = output_size(self.signal.shape, how, convention)
         return width * height
 
     def write(
-        self, predict: Predict, path: Path, how: Mapping[str, Any], *, convention: Convention, device: str
+        self, predict: Predict, path: Path, how: Entries, *, convention: Convention, device: str
     ) -> dict[str, int]:
         self.signal.render_file(predict, path, convention=convention, device=device, **how)
         width, height = output_size(self.signal.shape, how, convention)
@@ -156,7 +156,7 @@ def float_prediction(image: Image, predict: Predict, convention: Convention = "c
     return values.float().cpu().reshape(*image.shape, -1)
 
 
-def output_size(shape: tuple[int, ...], how: Mapping[str, Any], convention: Convention) -> tuple[int, int]:
+def output_size(shape: tuple[int, ...], how: Entries, convention: Convention) -> tuple[int, int]:
     """Width and height of a rendering with the arguments `how`.
 
     >>> output_size((4, 6), {"scale": 2}, "centres")

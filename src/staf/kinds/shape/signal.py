@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from staf._documents import Document, Entries
 from staf.kinds.shape import rendering as shape_rendering
 from staf.kinds.shape import volume_cache
 from staf.kinds.shape.frame import Frame
@@ -270,7 +271,7 @@ class Shape(Signal):
 
         return RULES
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Document:
         """JSON-able: enough for `from_metadata` to build an empty shape that renders like this one."""
         content = volume_cache.key_of(self.mesh, self.resolution, self.closure.rule) if self._mesh else None
         return {
@@ -282,7 +283,7 @@ class Shape(Signal):
         }
 
     @classmethod
-    def from_metadata(cls, metadata: Mapping[str, Any]) -> Shape:
+    def from_metadata(cls, metadata: Entries) -> Shape:
         """The empty shape that `metadata` describes: its frame and grid, without the mesh.
 
         >>> Shape.from_metadata(Shape.sphere(resolution=8).metadata())
