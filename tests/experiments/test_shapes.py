@@ -68,7 +68,7 @@ def test_a_field_without_a_surface_is_infinitely_far_and_noise_is_not_kept(here,
 
 
 def test_the_voxels_measure_what_the_task_measures(here):
-    from staf.tasks import Occupancy
+    from staf.kinds.shape.task import Occupancy
 
     shape = open_shape("ball.ply", 12)
 
