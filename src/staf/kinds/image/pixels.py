@@ -58,3 +58,18 @@ def value_range_of(pixels: np.ndarray) -> tuple[float, float]:
     if pixels.dtype.kind != "f":
         return (0.0, 1.0)
     return (min(0.0, float(pixels.min())), max(1.0, float(pixels.max())))
+
+
+def in_eight_bits(pixels: np.ndarray, value_range: tuple[float, float]) -> np.ndarray:
+    """Pixels for showing: 16 bits are rounded to 8, floats stretched from `value_range`.
+
+    >>> in_eight_bits(np.array([0, 65535], np.uint16), (0.0, 1.0)).tolist()
+    [0, 255]
+    """
+    if pixels.dtype == np.uint8:
+        return pixels
+    if pixels.dtype == np.uint16:
+        return ((pixels.astype(np.uint32) + 128) // 257).astype(np.uint8)
+    low, high = value_range
+    levels = (np.clip(pixels, low, high) - np.float32(low)) * np.float32(255 / (high - low))
+    return levels.round().astype(np.uint8)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,8 @@ from torch import Tensor
 
 from staf._documents import Document, Entries
 from staf.kinds.image.measures import image_measures
-from staf.kinds.image.pixels import CHANNELS, DTYPES, checked_pixels, value_range_of
+from staf.kinds.image.metadata import parsed_metadata
+from staf.kinds.image.pixels import CHANNELS, checked_pixels, in_eight_bits, value_range_of
 from staf.signals.base import Signal, as_array
 from staf.signals.errors import NoSamples, SignalError
 from staf.signals.grid import Convention
@@ -194,27 +194,12 @@ class Image(Signal):
         >>> empty.shape, empty.from_values(torch.rand(6, 3), shape=(2, 3))
         ((4, 6), Image('image', 3x2 RGB, uint16))
         """
-        try:
-            if metadata["kind"] != cls.kind:
-                raise SignalError(f"metadata must be of kind 'image', got {metadata['kind']!r}")
-            height, width = (int(size) for size in metadata["shape"])
-            channels, dtype = int(metadata["channels"]), str(metadata["dtype"])
-            low, high = (float(end) for end in metadata["value_range"])
-            profile = None if metadata["profile"] is None else base64.b64decode(metadata["profile"], validate=True)
-            name, notes = str(metadata["name"]), [str(note) for note in metadata["notes"]]
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, SignalError):
-                raise
-            raise SignalError(f"metadata of an image is incomplete or malformed: {error!r}") from error
-        if height < 1 or width < 1 or channels not in CHANNELS or dtype not in DTYPES:
-            raise SignalError(f"metadata describes no image: {height}x{width}, {channels} channels of {dtype}")
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise SignalError(f"value_range in metadata must be an increasing pair of numbers, got {low}, {high}")
+        about = parsed_metadata(metadata)
         image = cls.__new__(cls)
         image._array = None
-        image._shape, image.out_features, image.dtype = (height, width), channels, np.dtype(dtype)
-        image._value_range, image.name, image.source = (low, high), name, None
-        image.profile, image.notes = profile, notes
+        image._shape, image.out_features, image.dtype = about.shape, about.channels, about.dtype
+        image._value_range, image.name, image.source = about.value_range, about.name, None
+        image.profile, image.notes = about.profile, about.notes
         return image
 
     def render(
@@ -292,13 +277,7 @@ class Image(Signal):
 
     def as_uint8(self) -> np.ndarray:
         """The pixels in 8 bits for showing, (h, w, c): 16 bits are rounded, floats stretched from `value_range`."""
-        if self.dtype == np.uint8:
-            return self.array
-        if self.dtype == np.uint16:
-            return ((self.array.astype(np.uint32) + 128) // 257).astype(np.uint8)
-        low, high = self.value_range
-        levels = (np.clip(self.array, low, high) - np.float32(low)) * np.float32(255 / self.data_range)
-        return levels.round().astype(np.uint8)
+        return in_eight_bits(self.array, self.value_range)
 
     def to_pil(self) -> PIL.Image.Image:
         """A Pillow image in 8 bits, which is all that Pillow holds for colour, with the profile attached."""
