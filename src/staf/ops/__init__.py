@@ -7,6 +7,17 @@ from staf.ops.finer import finer
 from staf.ops.gauss import gauss
 from staf.ops.sine import sine
 from staf.ops.sine_layer import sine_layer
+from staf.ops.sine_network import SineLayer, sine_network
 from staf.ops.sine_series import sine_series
 
-__all__ = ["backend", "finer", "gauss", "record_backends", "sine", "sine_layer", "sine_series"]
+__all__ = [
+    "SineLayer",
+    "backend",
+    "finer",
+    "gauss",
+    "record_backends",
+    "sine",
+    "sine_layer",
+    "sine_network",
+    "sine_series",
+]

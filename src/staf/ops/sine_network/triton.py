@@ -30,40 +30,46 @@ MANY_ROWS = 16_384
 
 
 class Tile(NamedTuple):
-    """Rows, columns and depth of a product's tile, pieces of its epilogue, and how it is compiled."""
+    """Rows, columns and depth of a product's tile, how it is compiled, and how many programs share the tiles."""
 
     rows: int
     columns: int
     depth: int
-    pieces: int
     warps: int
     stages: int
-    registers: int | None = None
+    registers: int | None
+    programs: int
 
     def options(self) -> dict[str, int | None]:
+        """What the kernels are compiled with; a thread reads four numbers at a time."""
         return {
             "ROWS": self.rows,
             "COLUMNS": self.columns,
             "DEPTH": self.depth,
-            "PIECES": self.pieces,
+            "SLICE": self.warps * 128 // self.columns,
             "num_warps": self.warps,
             "num_stages": self.stages,
             "maxnreg": self.registers,
         }
 
+    def slots(self, networks: int, height: int, width: int) -> int:
+        """How many programs a network has: a multiple of the tiles across, so that each keeps its columns."""
+        across = width // self.columns
+        return max(1, min(height // self.rows, self.programs // (networks * across))) * across
 
-# For few rows and for many, of one float16 and of two bfloat16 planes.
+
+# All of these are chosen by timing on an H200; for few rows and for many, of one float16 and of two bfloat16 planes.
 LAYER_TILES = {
-    (False, False): Tile(64, 64, 64, 1, 4, 3),
-    (False, True): Tile(64, 64, 64, 1, 4, 3),
-    (True, False): Tile(128, 128, 64, 4, 8, 3, 128),
-    (True, True): Tile(128, 128, 32, 4, 8, 3, 128),
+    (False, False): Tile(64, 64, 64, 4, 3, None, 528),
+    (False, True): Tile(64, 64, 64, 4, 3, None, 528),
+    (True, False): Tile(128, 128, 64, 8, 3, 128, 264),
+    (True, True): Tile(128, 128, 32, 8, 3, 128, 264),
 }
 GRADIENT_TILES = {
-    (False, False): Tile(64, 64, 64, 1, 4, 3),
-    (False, True): Tile(64, 64, 64, 1, 4, 3),
-    (True, False): Tile(128, 128, 64, 4, 8, 3, 128),
-    (True, True): Tile(128, 128, 32, 4, 8, 3, 128),
+    (False, False): Tile(64, 64, 64, 4, 3, None, 528),
+    (False, True): Tile(64, 64, 64, 4, 3, None, 528),
+    (True, False): Tile(128, 128, 64, 8, 3, 128, 264),
+    (True, True): Tile(128, 128, 32, 8, 3, 128, 264),
 }
 # Columns, depth and rows of a tile, warps, stages, and about how many programs share the work.
 SUMS_TILES = {
@@ -72,10 +78,9 @@ SUMS_TILES = {
     (True, False): (128, 256, 64, 8, 3, 132),
     (True, True): (128, 256, 32, 8, 3, 132),
 }
-# Numbers and warps of a program of the first layer; rows at a time, warps and programs of the last gradient, for few
-# rows and for many.
-FIRST_BLOCK = (1024, 2)
-LAST_TILES = {False: (2, 4, 132 * 4), True: (4, 4, 132 * 16)}
+# Warps and programs of the first layer, and of the last gradient, for few rows and for many.
+FIRST_TILES = {False: (4, 132 * 4), True: (4, 132 * 16)}
+LAST_TILES = {False: (4, 132 * 4), True: (4, 132 * 8)}
 
 
 class Layer(NamedTuple):
@@ -101,8 +106,10 @@ class Kept(NamedTuple):
     scale: Tensor
 
 
-def value(x: Tensor, layers: Sequence[Layer], output: Tensor, bias: Tensor, split: bool, keep: bool) -> tuple:
-    """x (networks, points, inputs) to (networks, points, outputs), and what is `Kept` where asked for."""
+def value(
+    x: Tensor, layers: Sequence[Layer], output: Tensor, bias: Tensor, split: bool, keep: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """x (networks, points, inputs) to (networks, points, outputs), and what is `Kept`, which is empty unless `keep`."""
     networks, points, inputs = x.shape
     hidden, width, outputs = len(layers) - 1, layers[0].bias.shape[1], output.shape[1]
     height = triton.cdiv(points, PADDING) * PADDING
@@ -115,7 +122,9 @@ def value(x: Tensor, layers: Sequence[Layer], output: Tensor, bias: Tensor, spli
     weights = torch.empty(2 * kinds, hidden, networks * width, width, device=x.device, dtype=kind)
     scale = torch.zeros(0 if split else hidden + 1, 3, networks, device=x.device, dtype=torch.float32)
     planes = torch.empty(kinds, hidden if keep else min(2, hidden), rows, width, device=x.device, dtype=kind)
-    inner = torch.empty(hidden if keep else 1, rows if keep else tile.rows, width, device=x.device, dtype=x.dtype)
+    slots = tile.slots(networks, height, width)
+    size = hidden * rows * width if keep else slots * networks * tile.rows * tile.columns
+    inner = torch.empty(size, device=x.device, dtype=x.dtype)
     tiles = width // tile.columns
     shares = torch.empty(tiles, outputs, rows, device=x.device, dtype=x.dtype)
     out = torch.empty(networks, points, outputs, device=x.device, dtype=x.dtype)
@@ -130,9 +139,10 @@ def value(x: Tensor, layers: Sequence[Layer], output: Tensor, bias: Tensor, spli
             LAYERS=hidden,
             SIDE=32,
         )
+        warps, programs = FIRST_TILES[rows > MANY_ROWS]
+        share = _share(rows, programs)
         columns = triton.next_power_of_2(width)
-        high = max(1, FIRST_BLOCK[0] // columns)
-        first_kernel[(rows // high,)](
+        first_kernel[(rows // share,)](
             x,
             *layers[0],
             planes[0, 0],
@@ -143,15 +153,14 @@ def value(x: Tensor, layers: Sequence[Layer], output: Tensor, bias: Tensor, spli
             SPLIT=split,
             INPUTS=inputs,
             TERMS=layers[0].terms,
-            ROWS=high,
+            ROWS=share,
+            SLICE=max(1, min(share, warps * 128 // columns)),
             COLUMNS=columns,
-            num_warps=FIRST_BLOCK[1],
+            num_warps=warps,
         )
-        span = tile.columns // tile.pieces
         for index, layer in enumerate(layers[1:]):
-            last = index == hidden - 1
             given, made = planes[:, index % planes.shape[1]], planes[:, (index + 1) % planes.shape[1]]
-            layer_kernel[(rows // tile.rows * tiles,)](
+            layer_kernel[(slots * networks,)](
                 *_tiled(given, tile.rows, tile.depth),
                 *_tiled(weights[:kinds, index], tile.columns, tile.depth),
                 layer.bias,
@@ -159,22 +168,27 @@ def value(x: Tensor, layers: Sequence[Layer], output: Tensor, bias: Tensor, spli
                 layer.frequency,
                 layer.phase,
                 output,
-                _described(inner[index if keep else 0], tile.rows, span),
-                *_tiled(made, tile.rows, span),
+                inner[index * rows * width :] if keep else inner,
+                made[0],
+                made[-1],
                 shares,
                 rows,
                 height,
                 width,
+                slots,
                 SPLIT=split,
                 TERMS=layer.terms,
-                OUTPUTS=outputs if last else 0,
+                OUTPUTS=outputs if index == hidden - 1 else 0,
                 KEEP=keep,
                 **tile.options(),
             )
         output_kernel[(triton.cdiv(points, 512) * networks,)](
             shares, bias, out, points, height, rows, TILES=tiles, OUTPUTS=outputs, BLOCK=512
         )
-    return out, Kept(planes, inner, weights, scale) if keep else None
+    if keep:
+        return out, planes, inner.view(hidden, rows, width), weights, scale
+    nothing = out.new_empty(0)
+    return out, nothing, nothing, nothing, nothing
 
 
 def gradients(
@@ -205,10 +219,12 @@ def gradients(
         if not split:
             blocks = triton.cdiv(points * outputs, 4096)
             largest_kernel[(blocks * networks,)](grad, scale[hidden], points * outputs, blocks, BLOCK=4096)
-        parts, warps, programs = LAST_TILES[rows > MANY_ROWS]
-        slots = max(1, min(triton.cdiv(programs, networks), triton.cdiv(height, parts)))
-        tiles = triton.cdiv(triton.cdiv(height, slots), parts)
-        slots = triton.cdiv(height, tiles * parts)
+        warps, programs = LAST_TILES[rows > MANY_ROWS]
+        across = triton.next_power_of_2(width)
+        few = max(1, warps * 128 // across)
+        slots = max(1, min(programs // networks, height // few))
+        share = triton.cdiv(triton.cdiv(height, slots), few) * few
+        slots = triton.cdiv(height, share)
         last = layers[-1]
         partial = torch.empty(networks * 3 * last.terms * slots, device=x.device, dtype=torch.float32)
         length = (outputs + 1) * width + outputs
@@ -231,13 +247,13 @@ def gradients(
             width,
             networks,
             slots,
-            tiles,
+            share,
             SPLIT=split,
             TERMS=last.terms,
             TRAINED=trained[-1],
             OUTPUTS=outputs,
-            BLOCK=triton.next_power_of_2(width),
-            PARTS=parts,
+            SLICE=few,
+            COLUMNS=across,
             num_warps=warps,
         )
         sums, by_column = finished_shared(partial, last.amplitude, slots, columns, length, scaled=True)
@@ -245,27 +261,28 @@ def gradients(
         found[-2] = by_column[:, width : (outputs + 1) * width].reshape(networks, outputs, width)
         found[-1] = by_column[:, (outputs + 1) * width :]
         tile = _tile(GRADIENT_TILES, rows, split, width)
-        across, span = width // tile.columns, tile.columns // tile.pieces
+        slots = tile.slots(networks, height, width)
+        place = torch.empty(slots * networks * tile.rows * tile.columns, device=x.device, dtype=torch.float32)
         for index in reversed(range(hidden)):
-            below = layers[index]
-            first = index == 0
-            count = inputs if first else 0
-            slots = height // tile.rows * across * (tile.rows // 16)
+            below, under = layers[index], max(0, index - 1)
+            count = inputs if index == 0 else 0
             partial = torch.empty(networks * 3 * below.terms * slots, device=x.device, dtype=torch.float32)
             length = (count + 1) * width
-            columns = torch.empty(rows // tile.rows * length, device=x.device, dtype=torch.float32)
-            under = max(0, index - 1)
-            gradient_kernel[(rows // tile.rows * across,)](
+            stacked = networks * (slots // (width // tile.columns))
+            columns = torch.empty(stacked * length, device=x.device, dtype=torch.float32)
+            gradient_kernel[(slots * networks,)](
                 *_tiled(gradient[:, index], tile.rows, tile.depth),
                 *_tiled(kept.weights[kinds:, index], tile.columns, tile.depth),
-                _described(kept.inner[under], tile.rows, span),
+                kept.inner[under],
                 x,
                 below.weight,
                 below.bias,
                 below.amplitude,
                 below.frequency,
                 below.phase,
-                *_tiled(gradient[:, under], tile.rows, span),
+                gradient[0, under],
+                gradient[-1, under],
+                place,
                 partial,
                 columns,
                 places[index],
@@ -274,6 +291,7 @@ def gradients(
                 height,
                 width,
                 networks,
+                slots,
                 SPLIT=split,
                 TERMS=below.terms,
                 TRAINED=trained[index],
@@ -282,7 +300,7 @@ def gradients(
             )
             sums, by_column = finished_shared(partial, below.amplitude, slots, columns, length, scaled=True)
             _put(found, index, trained[index], sums, by_column[:, count * width :])
-            if first:
+            if index == 0:
                 found[0] = by_column[:, : count * width].view(networks, count, width).mT
         for index, weight in enumerate(_weight_sums(gradient, kept, split, networks, height, width), 1):
             found[5 * index] = weight
@@ -290,7 +308,7 @@ def gradients(
 
 
 def _weight_sums(gradient: Tensor, kept: Kept, split: bool, networks: int, height: int, width: int) -> Tensor:
-    """The sums over points of every hidden layer, in one launch and one that adds the slots: (hidden, networks, n, k)."""
+    """The sums over points of every hidden layer, in one launch and one that adds slots: (hidden, networks, n, k)."""
     kinds, hidden, rows, _ = gradient.shape
     wide, deep, high, warps, stages, programs = SUMS_TILES[rows > MANY_ROWS, split]
     wide, deep = _divisor(width, wide), _divisor(width, deep)
@@ -320,9 +338,8 @@ def _weight_sums(gradient: Tensor, kept: Kept, split: bool, networks: int, heigh
     if slots == 1:
         return partial.view(hidden, networks, width, width)
     out = torch.empty(hidden, networks, width, width, device=gradient.device, dtype=torch.float32)
-    together, block = (256, 8) if slots > 64 else (8, 128)
-    finish_kernel[(triton.cdiv(size, block), hidden * networks)](
-        partial, partial, out, size, 0, slots, SLOTS=together, BLOCK=block
+    finish_kernel[(triton.cdiv(size, 128), hidden * networks)](
+        partial, partial, out, size, 0, slots, SLOTS=8, BLOCK=128
     )
     return out
 
@@ -335,8 +352,12 @@ def _put(found: list[Tensor | None], index: int, trained: bool, sums: Tensor, bi
 
 def _tile(tiles: dict[tuple[bool, bool], Tile], rows: int, split: bool, width: int) -> Tile:
     tile = tiles[rows > MANY_ROWS, split]
-    columns = _divisor(width, tile.columns)
-    return tile._replace(columns=columns, pieces=max(1, tile.pieces * columns // tile.columns))
+    return tile._replace(columns=_divisor(width, tile.columns))
+
+
+def _share(rows: int, programs: int) -> int:
+    """How many rows each of about so many programs has: a power of two up to PADDING, so that it is of one network."""
+    return max(1, min(PADDING, triton.next_power_of_2(triton.cdiv(rows, programs))))
 
 
 def _divisor(width: int, most: int) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from staf.ops.sine_network.triton_gradient import slope_bound
-from staf.ops.sine_network.triton_layer import encoded, inner_of_coordinates, scale_below
-from staf.ops.triton_math import hardware_cosine, hardware_sine, reduced_angle, turns
+from staf.ops.sine_network.triton_gradient import differentiated, keep_sums, scale_below, steepest, terms
+from staf.ops.sine_network.triton_layer import coordinate, encoded
+from staf.ops.triton_math import hardware_sine, reduced_angle
 
 
 @triton.jit
@@ -27,31 +27,41 @@ def first_kernel(
     INPUTS: tl.constexpr,
     TERMS: tl.constexpr,
     ROWS: tl.constexpr,
+    SLICE: tl.constexpr,
     COLUMNS: tl.constexpr,
 ):
-    """Planes of rho(x W^T + b), padded rows included."""
+    """Planes of rho(x W^T + b), padded rows included; a program has ROWS rows of one network, SLICE at a time."""
     row = tl.program_id(0) * ROWS
     network = row // height
-    inside = (row % height + tl.arange(0, ROWS))[:, None]
     column = tl.arange(0, COLUMNS)[None, :]
-    z = inner_of_coordinates(x_pointer, weight_pointer, bias_pointer, network, inside, column, points, width, INPUTS)
-    value = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
-    for k in tl.static_range(TERMS):
-        frequency = tl.load(frequency_pointer + network * TERMS + k)
-        turn_high, turn_low, rest = turns(frequency, tl.load(phase_pointer + network * TERMS + k))
-        amplitude = tl.load(amplitude_pointer + network * TERMS + k)
-        value += amplitude * hardware_sine(reduced_angle(z, turn_high, turn_low, rest))
-    high, low = encoded(value, SPLIT)
-    to = (row + tl.arange(0, ROWS)).to(tl.int64)[:, None] * width + column
-    left = (column < width) & (inside >= 0)
-    tl.store(out_high_pointer + to, high, mask=left)
-    if SPLIT:
-        tl.store(out_low_pointer + to, low, mask=left)
+    left = column < width
+    few = tl.arange(0, SLICE)[:, None]
+    nothing = tl.zeros((SLICE, COLUMNS), dtype=tl.float32)
+    constants = terms(amplitude_pointer, frequency_pointer, phase_pointer, network, True, TERMS)
+    bias = tl.load(bias_pointer + network * width + column, mask=left, other=0.0) + nothing
+    weights = ()
+    for k in tl.static_range(INPUTS):
+        at = (network * width + column) * INPUTS + k
+        weights = weights + (tl.load(weight_pointer + at, mask=left, other=0.0) + nothing,)  # noqa: RUF005
+    for start in range(0, ROWS, SLICE):
+        inside = row % height + start + few
+        z = bias
+        for k in tl.static_range(INPUTS):
+            z = tl.fma(coordinate(x_pointer, network, inside, points, k, INPUTS) + nothing, weights[k], z)
+        value = nothing
+        for k in tl.static_range(TERMS):
+            angle = reduced_angle(z, constants[5 * k + 2], constants[5 * k + 3], constants[5 * k + 4])
+            value += constants[5 * k] * hardware_sine(angle)
+        high, low = encoded(value, SPLIT)
+        to = (row + start + few).to(tl.int64) * width + column
+        tl.store(out_high_pointer + to, high, mask=left & (few >= 0))
+        if SPLIT:
+            tl.store(out_low_pointer + to, low, mask=left & (few >= 0))
 
 
 @triton.jit
 def output_kernel(
-    partial_pointer,
+    share_pointer,
     bias_pointer,
     out_pointer,
     points,
@@ -70,7 +80,7 @@ def output_kernel(
         total = tl.zeros((BLOCK,), dtype=tl.float32) + tl.load(bias_pointer + network * OUTPUTS + c)
         for tile in tl.static_range(TILES):
             place = (tile * OUTPUTS + c) * rows + network * height + inside
-            total += tl.load(partial_pointer + place, mask=exists, other=0.0)
+            total += tl.load(share_pointer + place, mask=exists, other=0.0)
         tl.store(out_pointer + (network.to(tl.int64) * points + inside) * OUTPUTS + c, total, mask=exists)
 
 
@@ -102,111 +112,86 @@ def last_gradient_kernel(
     width,
     networks,
     slots,
-    tiles,
+    share,
     SPLIT: tl.constexpr,
     TERMS: tl.constexpr,
     TRAINED: tl.constexpr,
     OUTPUTS: tl.constexpr,
-    BLOCK: tl.constexpr,
-    PARTS: tl.constexpr,
+    SLICE: tl.constexpr,
+    COLUMNS: tl.constexpr,
 ):
     """(grad V) rho'(z) for the output layer's weights V (OUTPUTS, width): its planes, and all sums over points.
 
-    A program takes PARTS rows at a time. A slot's sums are those of the sinusoids, and by column: of the result, for
-    the last bias, then of rho(z) times each output's gradient, for V, then of the OUTPUTS gradients, for V's bias.
+    A program has `share` rows, SLICE at a time. A slot's sums are those of the sinusoids, and by column: of the result,
+    for the last bias, then of rho(z) times each output's gradient, for V, then of the OUTPUTS gradients, for V's bias.
     Unless SPLIT, largest (networks,) holds the largest |grad|, and scale (3, networks) gets that of the result and the
     factor it is stored with, in its first and third rows.
     """
     slot = tl.program_id(0) % slots
-    network = (tl.program_id(0) // slots).to(tl.int64)
-    lanes = tl.arange(0, BLOCK)
-    left = lanes < width
-    nothing = tl.zeros((BLOCK,), dtype=tl.float32)
-    constants = ()
+    network = tl.program_id(0) // slots
+    lane = tl.arange(0, COLUMNS)[None, :]
+    few = tl.arange(0, SLICE)[:, None]
+    left = lane < width
+    nothing = tl.zeros((SLICE, COLUMNS), dtype=tl.float32)
+    constants = terms(amplitude_pointer, frequency_pointer, phase_pointer, network, False, TERMS)
     sums = ()
-    for k in tl.static_range(TERMS):
-        amplitude = tl.load(amplitude_pointer + network * TERMS + k)
-        frequency = tl.load(frequency_pointer + network * TERMS + k)
-        phase = tl.load(phase_pointer + network * TERMS + k)
-        constants = constants + (amplitude, frequency, phase, amplitude * frequency)  # noqa: RUF005
-        sums = sums + (nothing, nothing, nothing)  # noqa: RUF005
+    for _ in tl.static_range(3 * TERMS):
+        sums = sums + (tl.zeros((SLICE, COLUMNS // 4), dtype=tl.float32),)  # noqa: RUF005
     weights = ()
     columns = (nothing,)
     plain = ()
+    heaviest = tl.zeros((1, COLUMNS), dtype=tl.float32)
     for c in tl.static_range(OUTPUTS):
-        weight = tl.load(output_pointer + (network * OUTPUTS + c) * width + lanes, mask=left, other=0.0)
-        weights = weights + (weight,)  # noqa: RUF005
+        weight = tl.load(output_pointer + (network * OUTPUTS + c) * width + lane, mask=left, other=0.0)
+        heaviest += tl.abs(weight)
+        weights = weights + (weight + nothing,)  # noqa: RUF005
         columns = columns + (nothing,)  # noqa: RUF005
-        plain = plain + (0.0,)  # noqa: RUF005
+        plain = plain + (tl.zeros((SLICE, 1), dtype=tl.float32),)  # noqa: RUF005
+    factor = 1.0
     if not SPLIT:
-        heaviest = nothing
-        for c in tl.static_range(OUTPUTS):
-            heaviest += tl.abs(weights[c])
-        steepest = slope_bound(amplitude_pointer, frequency_pointer, network, TERMS)
-        scale = scale_below(tl.load(largest_pointer + network) * tl.max(heaviest), steepest)
+        largest = tl.load(largest_pointer + network) * tl.max(heaviest)
+        factor = scale_below(largest, steepest(constants, TERMS))
         if slot == 0:
-            tl.store(scale_pointer + 2 * networks + network, scale)
+            tl.store(scale_pointer + 2 * networks + network, factor)
     reach = nothing
-    for tile in range(tiles):
-        start = (slot.to(tl.int64) * tiles + tile) * PARTS
-        zs = ()
-        grads = ()
-        for part in tl.static_range(PARTS):
-            row = start + part
-            place = (network * height + row) * width + lanes
-            zs = zs + (tl.load(inner_pointer + place, mask=left & (row < height), other=0.0),)  # noqa: RUF005
-            for c in tl.static_range(OUTPUTS):
-                place = (network * points + row) * OUTPUTS + c
-                grads = grads + (tl.load(grad_pointer + place, mask=row < points, other=0.0),)  # noqa: RUF005
-        for part in tl.static_range(PARTS):
-            z = zs[part]
-            grad = nothing
-            for c in tl.static_range(OUTPUTS):
-                grad += grads[part * OUTPUTS + c] * weights[c]
-            scaled = grad * z
-            slope = nothing
-            value = nothing
-            more = ()
-            for k in tl.static_range(TERMS):
-                angle = tl.fma(z, constants[4 * k + 1], constants[4 * k + 2])
-                cosine = hardware_cosine(angle)
-                sine = hardware_sine(angle)
-                slope += constants[4 * k + 3] * cosine
-                value += constants[4 * k] * sine
-                if TRAINED:
-                    more = more + (  # noqa: RUF005
-                        sums[3 * k] + grad * sine,
-                        sums[3 * k + 1] + scaled * cosine,
-                        sums[3 * k + 2] + grad * cosine,
-                    )
-            if TRAINED:
-                sums = more
-            in_z = grad * slope
-            summed = (columns[0] + in_z,)
-            told = ()
-            for c in tl.static_range(OUTPUTS):
-                summed = summed + (columns[c + 1] + grads[part * OUTPUTS + c] * value,)  # noqa: RUF005
-                told = told + (plain[c] + grads[part * OUTPUTS + c],)  # noqa: RUF005
-            columns = summed
-            plain = told
-            row = start + part
-            to = (network * height + row) * width + lanes
-            if SPLIT:
-                high, low = encoded(in_z, SPLIT)
-                tl.store(out_low_pointer + to, low, mask=left & (row < height))
-            else:
-                high, low = encoded(in_z * scale, SPLIT)
-                reach = tl.maximum(reach, tl.abs(in_z))
-            tl.store(out_high_pointer + to, high, mask=left & (row < height))
+    source = inner_pointer + network.to(tl.int64) * height * width
+    later = tl.load(source + (slot * share + few) * width + lane, mask=left & (slot * share + few < height), other=0.0)
+    for start in range(0, share, SLICE):
+        z = later
+        inside = slot * share + start + few
+        following = inside + SLICE
+        exists = left & (following < height)
+        later = tl.load(source + following.to(tl.int64) * width + lane, mask=exists, other=0.0)
+        grad = nothing
+        told = ()
+        for c in tl.static_range(OUTPUTS):
+            place = (network.to(tl.int64) * points + inside) * OUTPUTS + c
+            given = tl.load(grad_pointer + place, mask=inside < points, other=0.0)
+            told = told + (given,)  # noqa: RUF005
+            grad += given * weights[c]
+        in_z, value, sums = differentiated(grad, z, constants, sums, False, True, TERMS, TRAINED, SLICE, COLUMNS)
+        summed = (columns[0] + in_z,)
+        added = ()
+        for c in tl.static_range(OUTPUTS):
+            summed = summed + (columns[c + 1] + told[c] * value,)  # noqa: RUF005
+            added = added + (plain[c] + told[c],)  # noqa: RUF005
+        columns = summed
+        plain = added
+        to = (network.to(tl.int64) * height + inside) * width + lane
+        if SPLIT:
+            high, low = encoded(in_z, SPLIT)
+            tl.store(out_low_pointer + to, low, mask=left & (inside < height))
+        else:
+            high, low = encoded(in_z * factor, SPLIT)
+            reach = tl.maximum(reach, tl.abs(in_z))
+        tl.store(out_high_pointer + to, high, mask=left & (inside < height))
     if not SPLIT:
         tl.atomic_max(scale_pointer + network, tl.max(reach))
     if TRAINED:
-        kept = partial_pointer + network * 3 * TERMS * slots + slot
-        for k in tl.static_range(TERMS):
-            for which in tl.static_range(3):
-                tl.store(kept + (which * TERMS + k) * slots, tl.sum(sums[3 * k + which]))
-    to = column_pointer + tl.program_id(0).to(tl.int64) * ((OUTPUTS + 1) * width + OUTPUTS)
+        keep_sums(sums, partial_pointer, network, slot, slots, TERMS)
+    to = column_pointer + tl.program_id(0) * ((OUTPUTS + 1) * width + OUTPUTS)
+    column = tl.arange(0, COLUMNS)
     for c in tl.static_range(OUTPUTS + 1):
-        tl.store(to + c * width + lanes, columns[c], mask=left)
+        tl.store(to + c * width + column, tl.sum(columns[c], axis=0), mask=column < width)
     for c in tl.static_range(OUTPUTS):
-        tl.store(to + (OUTPUTS + 1) * width + c, plain[c])
+        tl.store(to + (OUTPUTS + 1) * width + c, tl.sum(plain[c]))

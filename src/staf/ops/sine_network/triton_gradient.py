@@ -1,6 +1,6 @@
-"""Device code of the gradient of hidden sine layers: a product with the series' derivative and all sums in its epilogue.
+"""Device code of the gradient of hidden sine layers: a product, then the series' derivative and all sums over points.
 
-Tiles, planes and padding are those of `triton_layer`.
+Tiles, planes, padding and programs are those of `triton_layer`.
 """
 
 from __future__ import annotations
@@ -8,26 +8,95 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from staf.ops.sine_network.triton_layer import (
-    by_thread,
-    coordinate,
-    encoded,
-    inner_of_coordinates,
-    pieces,
-    product,
-    scale_below,
-)
+from staf.ops.sine_network.triton_layer import coordinate, encoded, product
 from staf.ops.triton_math import hardware_cosine, hardware_sine, reduced_angle, turns
 
 
 @triton.jit
-def slope_bound(amplitude_pointer, frequency_pointer, network, TERMS: tl.constexpr):
+def scale_below(largest, steepest):
+    """The power of two that brings numbers of up to `largest` times `steepest` below 2^15, float16's largest half."""
+    bound = tl.maximum(largest * steepest, 1e-30)
+    return tl.exp2(14.0 - tl.ceil(tl.log2(bound)))
+
+
+@triton.jit
+def terms(amplitude_pointer, frequency_pointer, phase_pointer, network, EXACT: tl.constexpr, TERMS: tl.constexpr):
+    """Five constants of each term: amplitude, steepest slope, and two or three of its angle."""
+    constants = ()
+    for k in tl.static_range(TERMS):
+        amplitude = tl.load(amplitude_pointer + network * TERMS + k)
+        frequency = tl.load(frequency_pointer + network * TERMS + k)
+        phase = tl.load(phase_pointer + network * TERMS + k)
+        if EXACT:
+            high, low, rest = turns(frequency, phase)
+            constants = constants + (amplitude, amplitude * frequency, high, low, rest)  # noqa: RUF005
+        else:
+            constants = constants + (amplitude, amplitude * frequency, frequency, phase, phase)  # noqa: RUF005
+    return constants
+
+
+@triton.jit
+def steepest(constants, TERMS: tl.constexpr):
     """sum_i |C_i Omega_i|, which no slope of the series exceeds."""
     total = 0.0
     for k in tl.static_range(TERMS):
-        amplitude = tl.load(amplitude_pointer + network * TERMS + k)
-        total += tl.abs(amplitude * tl.load(frequency_pointer + network * TERMS + k))
+        total += tl.abs(constants[5 * k + 1])
     return total
+
+
+@triton.jit
+def across_thread(tile, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """The sums of four neighbours, which one thread has read: (ROWS, COLUMNS / 4)."""
+    return tl.sum(tl.reshape(tile, (ROWS, COLUMNS // 4, 4)), axis=2)
+
+
+@triton.jit
+def differentiated(
+    grad,
+    z,
+    constants,
+    sums,
+    EXACT: tl.constexpr,
+    VALUED: tl.constexpr,
+    TERMS: tl.constexpr,
+    TRAINED: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
+    """grad rho'(z), rho(z) where VALUED, and the sinusoids' sums with this tile's where TRAINED."""
+    slope = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
+    value = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
+    scaled = grad * z
+    more = ()
+    for k in tl.static_range(TERMS):
+        if EXACT:
+            angle = reduced_angle(z, constants[5 * k + 2], constants[5 * k + 3], constants[5 * k + 4])
+        else:
+            angle = tl.fma(z, constants[5 * k + 2], constants[5 * k + 3])
+        cosine = hardware_cosine(angle)
+        slope += constants[5 * k + 1] * cosine
+        if VALUED or TRAINED:
+            sine = hardware_sine(angle)
+        if VALUED:
+            value += constants[5 * k] * sine
+        if TRAINED:
+            more = more + (  # noqa: RUF005
+                sums[3 * k] + across_thread(grad * sine, ROWS, COLUMNS),
+                sums[3 * k + 1] + across_thread(scaled * cosine, ROWS, COLUMNS),
+                sums[3 * k + 2] + across_thread(grad * cosine, ROWS, COLUMNS),
+            )
+        else:
+            more = more + (sums[3 * k], sums[3 * k + 1], sums[3 * k + 2])  # noqa: RUF005
+    return grad * slope, value, more
+
+
+@triton.jit
+def keep_sums(sums, partial_pointer, network, slot, slots, TERMS: tl.constexpr):
+    """A slot's sums; those of one network and sum lie together: (networks, 3, TERMS, slots)."""
+    kept = partial_pointer + network.to(tl.int64) * 3 * TERMS * slots + slot
+    for k in tl.static_range(TERMS):
+        for which in tl.static_range(3):
+            tl.store(kept + (which * TERMS + k) * slots, tl.sum(sums[3 * k + which]))
 
 
 @triton.jit
@@ -36,15 +105,16 @@ def gradient_kernel(
     g_low,
     b_high,
     b_low,
-    inner,
+    inner_pointer,
     x_pointer,
     weight_pointer,
     bias_pointer,
     amplitude_pointer,
     frequency_pointer,
     phase_pointer,
-    out_high,
-    out_low,
+    out_high_pointer,
+    out_low_pointer,
+    place_pointer,
     partial_pointer,
     column_pointer,
     scale_pointer,
@@ -53,6 +123,7 @@ def gradient_kernel(
     height,
     width,
     networks,
+    slots,
     SPLIT: tl.constexpr,
     TERMS: tl.constexpr,
     TRAINED: tl.constexpr,
@@ -60,7 +131,7 @@ def gradient_kernel(
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
     DEPTH: tl.constexpr,
-    PIECES: tl.constexpr,
+    SLICE: tl.constexpr,
 ):
     """(g b^T) rho'(z) of the layer below: its planes, the sums of its columns, and the sinusoids' sums where TRAINED.
 
@@ -71,78 +142,80 @@ def gradient_kernel(
     Unless SPLIT, scale is (3, networks): the largest |g| and |b|, and the factor that g was stored with. The results'
     largest and factor go to the same places in below.
     """
-    SPAN: tl.constexpr = COLUMNS // PIECES
-    tiles = width // COLUMNS
-    row = (tl.program_id(0) // tiles) * ROWS
-    first = (tl.program_id(0) % tiles) * COLUMNS
-    network = row // height
-    total = product(g_high, g_low, b_high, b_low, row, network * width + first, width, SPLIT, ROWS, COLUMNS, DEPTH)
-    if not SPLIT:
-        largest = tl.load(scale_pointer + network) * tl.load(scale_pointer + networks + network) * width
-        scale = scale_below(largest, slope_bound(amplitude_pointer, frequency_pointer, network, TERMS))
-        total *= 1.0 / tl.load(scale_pointer + 2 * networks + network)
-        if INPUTS == 0 and row % height + first == 0:
-            tl.store(below_pointer + 2 * networks + network, scale)
-    parts = pieces(total, ROWS, COLUMNS, PIECES)
-    inside = (row % height + tl.arange(0, ROWS))[:, None]
+    slot = tl.program_id(0) % slots
+    network = tl.program_id(0) // slots
+    across = width // COLUMNS
+    first = (slot % across) * COLUMNS
+    lane = tl.arange(0, COLUMNS)[None, :]
+    tall = tl.arange(0, ROWS)[:, None]
+    few = tl.arange(0, SLICE)[:, None]
+    place = place_pointer + tl.program_id(0) * (ROWS * COLUMNS)
+    constants = terms(amplitude_pointer, frequency_pointer, phase_pointer, network, INPUTS > 0, TERMS)
+    nothing = tl.zeros((SLICE, COLUMNS), dtype=tl.float32)
     sums = ()
     for _ in tl.static_range(3 * TERMS):
-        sums = sums + (tl.zeros((ROWS // 16, 8, 4), dtype=tl.float32),)  # noqa: RUF005
-    reach = tl.zeros((ROWS, SPAN), dtype=tl.float32)
-    for piece in tl.static_range(PIECES):
-        start = first + piece * SPAN
-        column = (start + tl.arange(0, SPAN))[None, :]
-        grad = parts[piece]
+        sums = sums + (tl.zeros((SLICE, COLUMNS // 4), dtype=tl.float32),)  # noqa: RUF005
+    columns = (nothing,)
+    weights = ()
+    for k in tl.static_range(INPUTS):
+        columns = columns + (nothing,)  # noqa: RUF005
+        at = (network * width + first + lane) * INPUTS + k
+        weights = weights + (tl.load(weight_pointer + at) + nothing,)  # noqa: RUF005
+    factor = 1.0
+    unscaled = 1.0
+    if not SPLIT:
+        largest = tl.load(scale_pointer + network) * tl.load(scale_pointer + networks + network) * width
+        factor = scale_below(largest, steepest(constants, TERMS))
+        unscaled = 1.0 / tl.load(scale_pointer + 2 * networks + network)
+        if INPUTS == 0 and slot == 0:
+            tl.store(below_pointer + 2 * networks + network, factor)
+    reach = nothing
+    for tile in range(slot // across, height // ROWS, slots // across):
+        row = network * height + tile * ROWS
+        total = product(g_high, g_low, b_high, b_low, row, network * width + first, width, SPLIT, ROWS, COLUMNS, DEPTH)
+        if not SPLIT:
+            total *= unscaled
+        tl.store(place + tall * COLUMNS + lane, total)
+        tl.debug_barrier()
+        source = inner_pointer + row.to(tl.int64) * width + first
+        later = tl.load(place + few * COLUMNS + lane)
         if INPUTS == 0:
-            z = inner.load([row, start])
-        else:
-            z = inner_of_coordinates(
-                x_pointer, weight_pointer, bias_pointer, network, inside, column, points, width, INPUTS
-            )
-        slope = tl.zeros((ROWS, SPAN), dtype=tl.float32)
-        scaled = grad * z
-        more = ()
-        for k in tl.static_range(TERMS):
-            frequency = tl.load(frequency_pointer + network * TERMS + k)
-            phase = tl.load(phase_pointer + network * TERMS + k)
+            later_z = tl.load(source + few * width + lane)
+        for start in range(0, ROWS, SLICE):
+            grad = later
+            following = tl.minimum(start + SLICE, ROWS - SLICE) + few
+            later = tl.load(place + following * COLUMNS + lane)
+            inside = tile * ROWS + start + few
             if INPUTS == 0:
-                angle = tl.fma(z, frequency, phase)
+                z = later_z
+                later_z = tl.load(source + following * width + lane)
             else:
-                turn_high, turn_low, turn_rest = turns(frequency, phase)
-                angle = reduced_angle(z, turn_high, turn_low, turn_rest)
-            cosine = hardware_cosine(angle)
-            slope += (tl.load(amplitude_pointer + network * TERMS + k) * frequency) * cosine
-            if TRAINED:
-                more = more + (  # noqa: RUF005
-                    sums[3 * k] + by_thread(grad * hardware_sine(angle), ROWS, SPAN),
-                    sums[3 * k + 1] + by_thread(scaled * cosine, ROWS, SPAN),
-                    sums[3 * k + 2] + by_thread(grad * cosine, ROWS, SPAN),
-                )
-        if TRAINED:
-            sums = more
-        in_z = grad * slope
-        if INPUTS == 0:
-            if SPLIT:
-                high, low = encoded(in_z, SPLIT)
-                out_low.store([row, start], low)
-            else:
-                high, low = encoded(in_z * scale, SPLIT)
-                reach = tl.maximum(reach, tl.abs(in_z))
-            out_high.store([row, start], high)
-        to = column_pointer + (row // ROWS).to(tl.int64) * (INPUTS + 1) * width + start + tl.arange(0, SPAN)
-        for k in tl.static_range(INPUTS):
-            x = coordinate(x_pointer, network, inside, points, k, INPUTS)
-            tl.store(to + k * width, tl.sum(in_z * x, axis=0))
-        tl.store(to + INPUTS * width, tl.sum(in_z, axis=0))
+                z = tl.load(bias_pointer + network * width + first + lane) + nothing
+                for k in tl.static_range(INPUTS):
+                    z = tl.fma(coordinate(x_pointer, network, inside, points, k, INPUTS) + nothing, weights[k], z)
+            in_z, _value, sums = differentiated(
+                grad, z, constants, sums, INPUTS > 0, False, TERMS, TRAINED, SLICE, COLUMNS
+            )
+            if INPUTS == 0:
+                to = (row + start + few).to(tl.int64) * width + first + lane
+                if SPLIT:
+                    high, low = encoded(in_z, SPLIT)
+                    tl.store(out_low_pointer + to, low)
+                else:
+                    high, low = encoded(in_z * factor, SPLIT)
+                    reach = tl.maximum(reach, tl.abs(in_z))
+                tl.store(out_high_pointer + to, high)
+            more = ()
+            for k in tl.static_range(INPUTS):
+                x = coordinate(x_pointer, network, inside, points, k, INPUTS)
+                more = more + (columns[k] + in_z * x,)  # noqa: RUF005
+            columns = more + (columns[INPUTS] + in_z,)  # noqa: RUF005
+        # The next tile's product must not come before everyone has read this one.
+        tl.debug_barrier()
+    to = column_pointer + (network * (slots // across) + slot // across) * ((INPUTS + 1) * width) + first
+    for k in tl.static_range(INPUTS + 1):
+        tl.store(to + k * width + tl.arange(0, COLUMNS), tl.sum(columns[k], axis=0))
     if not SPLIT and INPUTS == 0:
         tl.atomic_max(below_pointer + network, tl.max(reach))
     if TRAINED:
-        # Slots of one network and sum lie together: (networks, 3, TERMS, slots).
-        GROUPS: tl.constexpr = ROWS // 16
-        slots = (height // ROWS) * tiles * GROUPS
-        slot = (tl.program_id(0) % ((height // ROWS) * tiles)) * GROUPS + tl.arange(0, GROUPS)
-        kept = partial_pointer + network.to(tl.int64) * 3 * TERMS * slots + slot
-        for k in tl.static_range(TERMS):
-            for which in tl.static_range(3):
-                grouped = tl.sum(tl.sum(sums[3 * k + which], axis=2), axis=1)
-                tl.store(kept + (which * TERMS + k) * slots, grouped)
+        keep_sums(sums, partial_pointer, network, slot, slots, TERMS)

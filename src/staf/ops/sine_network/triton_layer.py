@@ -1,4 +1,4 @@
-"""Device code of hidden sine layers: a product of 16-bit operands with the sine series in its epilogue.
+"""Device code of hidden sine layers: a product of 16-bit operands and the sine series of what comes out of it.
 
 SPLIT: a number is two bfloat16 planes, high and low, four bytes together, and a product is three dots, high high +
 low high + high low, summed in float32. Otherwise a number is one float16, gradients times a power of two (`scale`).
@@ -6,6 +6,11 @@ low high + high low, summed in float32. Otherwise a number is one float16, gradi
 Tiles are ROWS x COLUMNS. Rows of several networks lie one after the other, each network padded to `height`, a multiple
 of ROWS, so that a tile is full and of one network; the width is a multiple of COLUMNS and DEPTH. Gradients of padded
 rows are zero.
+
+A program takes one tile after the other, always of the same columns. A tile's product goes through memory, where it
+stays in the cache, and is read again SLICE rows at a time: sines of a whole tile in registers would be thousands of
+instructions in a row, which have to be fetched anew for every tile and take twice as long. While one program of a
+multiprocessor computes sines, another one multiplies.
 
 Angles are not reduced before the hardware sine here: its relative error in the angle, 1.4e-7, is a thirtieth of what
 the product of split operands leaves in the number that the angle is made of.
@@ -16,7 +21,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from staf.ops.triton_math import hardware_cosine, hardware_sine
+from staf.ops.triton_math import hardware_sine
 
 
 @triton.jit
@@ -64,28 +69,6 @@ def product(
 
 
 @triton.jit
-def pieces(tile, ROWS: tl.constexpr, COLUMNS: tl.constexpr, PIECES: tl.constexpr):
-    """The tile as a tuple of narrower ones, so that the epilogue needs fewer registers at a time."""
-    if PIECES == 1:
-        result = (tile,)
-    else:
-        left, right = tl.split(tl.permute(tl.reshape(tile, (ROWS, 2, COLUMNS // 2)), (0, 2, 1)))
-        result = pieces(left, ROWS, COLUMNS // 2, PIECES // 2) + pieces(right, ROWS, COLUMNS // 2, PIECES // 2)
-    return result
-
-
-@triton.jit
-def by_thread(tile, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    """The sum of what each thread holds of a product's tile: (ROWS / 16, 8, 4), no thread waits for another.
-
-    In tiles that matrix units write, a warp has 16 rows, and a thread two numbers side by side in every eighth column.
-    In other tiles the result is the same, by exchange.
-    """
-    parts = tl.permute(tl.reshape(tile, (ROWS // 16, 2, 8, COLUMNS // 8, 4, 2)), (0, 2, 4, 1, 3, 5))
-    return tl.sum(tl.reshape(parts, (ROWS // 16, 8, 4, COLUMNS // 2)), axis=3)
-
-
-@triton.jit
 def layer_kernel(
     a_high,
     a_low,
@@ -96,13 +79,14 @@ def layer_kernel(
     frequency_pointer,
     phase_pointer,
     output_pointer,
-    inner,
-    out_high,
-    out_low,
-    partial_pointer,
+    inner_pointer,
+    out_high_pointer,
+    out_low_pointer,
+    share_pointer,
     rows,
     height,
     width,
+    slots,
     SPLIT: tl.constexpr,
     TERMS: tl.constexpr,
     OUTPUTS: tl.constexpr,
@@ -110,46 +94,62 @@ def layer_kernel(
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
     DEPTH: tl.constexpr,
-    PIECES: tl.constexpr,
+    SLICE: tl.constexpr,
 ):
     """z = a b^T + bias, which is kept where KEEP; then planes of rho(z), or, where there are OUTPUTS, their products
     with the output layer's weights, a share for each tile of columns: (tiles of columns, OUTPUTS, rows).
+
+    Where z is not kept, each program has a place for one tile of it.
     """
-    SPAN: tl.constexpr = COLUMNS // PIECES
-    tiles = width // COLUMNS
-    row = (tl.program_id(0) // tiles) * ROWS
-    first = (tl.program_id(0) % tiles) * COLUMNS
-    network = row // height
-    total = product(a_high, a_low, b_high, b_low, row, network * width + first, width, SPLIT, ROWS, COLUMNS, DEPTH)
-    parts = pieces(total, ROWS, COLUMNS, PIECES)
-    shares = ()
-    for _ in tl.static_range(OUTPUTS):
-        shares = shares + (tl.zeros((ROWS,), dtype=tl.float32),)  # noqa: RUF005
-    for piece in tl.static_range(PIECES):
-        start = first + piece * SPAN
-        column = start + tl.arange(0, SPAN)
-        z = parts[piece] + tl.load(bias_pointer + network * width + column)[None, :]
-        if KEEP:
-            inner.store([row, start], z)
-        value = tl.zeros((ROWS, SPAN), dtype=tl.float32)
-        for k in tl.static_range(TERMS):
-            frequency = tl.load(frequency_pointer + network * TERMS + k)
-            phase = tl.load(phase_pointer + network * TERMS + k)
-            amplitude = tl.load(amplitude_pointer + network * TERMS + k)
-            value += amplitude * hardware_sine(tl.fma(z, frequency, phase))
-        if OUTPUTS == 0:
-            high, low = encoded(value, SPLIT)
-            out_high.store([row, start], high)
-            if SPLIT:
-                out_low.store([row, start], low)
-        more = ()
-        for c in tl.static_range(OUTPUTS):
-            weight = tl.load(output_pointer + (network * OUTPUTS + c) * width + column)
-            more = more + (shares[c] + tl.sum(value * weight[None, :], axis=1),)  # noqa: RUF005
-        shares = more
+    slot = tl.program_id(0) % slots
+    network = tl.program_id(0) // slots
+    across = width // COLUMNS
+    first = (slot % across) * COLUMNS
+    column = first + tl.arange(0, COLUMNS)[None, :]
+    tall = tl.arange(0, ROWS)[:, None]
+    few = tl.arange(0, SLICE)[:, None]
+    constants = ()
+    for k in tl.static_range(TERMS):
+        constants = constants + (  # noqa: RUF005
+            tl.load(amplitude_pointer + network * TERMS + k),
+            tl.load(frequency_pointer + network * TERMS + k),
+            tl.load(phase_pointer + network * TERMS + k),
+        )
+    weights = ()
     for c in tl.static_range(OUTPUTS):
-        to = ((tl.program_id(0) % tiles) * OUTPUTS + c).to(tl.int64) * rows + row + tl.arange(0, ROWS)
-        tl.store(partial_pointer + to, shares[c])
+        weights = weights + (tl.load(output_pointer + (network * OUTPUTS + c) * width + column),)  # noqa: RUF005
+    for tile in range(slot // across, height // ROWS, slots // across):
+        row = network * height + tile * ROWS
+        total = product(a_high, a_low, b_high, b_low, row, network * width + first, width, SPLIT, ROWS, COLUMNS, DEPTH)
+        total += tl.load(bias_pointer + network * width + column)
+        if KEEP:
+            source = inner_pointer + row.to(tl.int64) * width + first
+            stride = width
+        else:
+            source = inner_pointer + tl.program_id(0) * (ROWS * COLUMNS)
+            stride = COLUMNS
+        tl.store(source + tall * stride + tl.arange(0, COLUMNS)[None, :], total)
+        tl.debug_barrier()
+        later = tl.load(source + few * stride + tl.arange(0, COLUMNS)[None, :])
+        for start in range(0, ROWS, SLICE):
+            z = later
+            # What comes next is asked for before the arithmetic that hides the wait.
+            following = tl.minimum(start + SLICE, ROWS - SLICE) + few
+            later = tl.load(source + following * stride + tl.arange(0, COLUMNS)[None, :])
+            value = tl.zeros((SLICE, COLUMNS), dtype=tl.float32)
+            for k in tl.static_range(TERMS):
+                value += constants[3 * k] * hardware_sine(tl.fma(z, constants[3 * k + 1], constants[3 * k + 2]))
+            if OUTPUTS == 0:
+                high, low = encoded(value, SPLIT)
+                to = (row + start + few).to(tl.int64) * width + column
+                tl.store(out_high_pointer + to, high)
+                if SPLIT:
+                    tl.store(out_low_pointer + to, low)
+            for c in tl.static_range(OUTPUTS):
+                to = ((slot % across) * OUTPUTS + c).to(tl.int64) * rows + row + start + tl.arange(0, SLICE)
+                tl.store(share_pointer + to, tl.sum(value * weights[c], axis=1))
+        if not KEEP:
+            tl.debug_barrier()
 
 
 @triton.jit
@@ -157,25 +157,3 @@ def coordinate(x_pointer, network, inside, points, k, INPUTS: tl.constexpr):
     """Coordinate k of some rows of a network; zero for padded rows."""
     place = (network.to(tl.int64) * points + inside) * INPUTS + k
     return tl.load(x_pointer + place, mask=inside < points, other=0.0)
-
-
-@triton.jit
-def inner_of_coordinates(
-    x_pointer, weight_pointer, bias_pointer, network, inside, column, points, width, INPUTS: tl.constexpr
-):
-    """x W^T + b of the first layer, for rows (m, 1) and columns (1, n)."""
-    left = column < width
-    nothing = tl.zeros_like(inside).to(tl.float32)
-    total = tl.load(bias_pointer + network * width + column, mask=left, other=0.0) + nothing
-    for k in tl.static_range(INPUTS):
-        x = coordinate(x_pointer, network, inside, points, k, INPUTS)
-        weight = tl.load(weight_pointer + (network * width + column) * INPUTS + k, mask=left, other=0.0)
-        total = tl.fma(x + tl.zeros_like(total), weight + tl.zeros_like(total), total)
-    return total
-
-
-@triton.jit
-def scale_below(largest, steepest):
-    """The power of two that brings numbers of up to `largest` times `steepest` below 2^15, float16's largest half."""
-    bound = tl.maximum(largest * steepest, 1e-30)
-    return tl.exp2(14.0 - tl.ceil(tl.log2(bound)))
