@@ -16,6 +16,7 @@ import triton
 from torch import Tensor
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+from staf.ops.linear.beside import side_by_side
 from staf.ops.linear.triton_kernels import finish_kernel
 from staf.ops.sine_network.triton_ends import first_kernel, largest_kernel, last_gradient_kernel, output_kernel
 from staf.ops.sine_network.triton_gradient import gradient_kernel
@@ -39,6 +40,7 @@ class Tile(NamedTuple):
     stages: int
     registers: int | None
     programs: int
+    stagger: int = 0
 
     def options(self) -> dict[str, int | None]:
         """What the kernels are compiled with; a thread reads four numbers at a time."""
@@ -47,6 +49,7 @@ class Tile(NamedTuple):
             "COLUMNS": self.columns,
             "DEPTH": self.depth,
             "SLICE": self.warps * 128 // self.columns,
+            "STAGGER": self.stagger,
             "num_warps": self.warps,
             "num_stages": self.stages,
             "maxnreg": self.registers,
@@ -78,9 +81,9 @@ SUMS_TILES = {
     (True, False): (128, 256, 64, 8, 3, 132),
     (True, True): (128, 256, 32, 8, 3, 132),
 }
-# Warps and programs of the first layer, and of the last gradient, for few rows and for many.
+# Warps and programs of the first layer, and of the last gradient, with its registers, for few rows and for many.
 FIRST_TILES = {False: (4, 132 * 4), True: (4, 132 * 16)}
-LAST_TILES = {False: (4, 132 * 4), True: (4, 132 * 8)}
+LAST_TILES = {False: (4, 132 * 4, 128), True: (4, 132 * 8, 128)}
 
 
 class Layer(NamedTuple):
@@ -98,12 +101,12 @@ class Layer(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What the gradients need: planes of each hidden layer's input and of its weights, z of each, and scales."""
+    """What the gradients need: planes of each hidden layer's input and of its weights, z, and the largest |weight|."""
 
     planes: Tensor
     inner: Tensor
     weights: Tensor
-    scale: Tensor
+    largest: Tensor
 
 
 def value(
@@ -120,7 +123,7 @@ def value(
     kind = torch.bfloat16 if split else torch.float16
     kinds = 2 if split else 1
     weights = torch.empty(2 * kinds, hidden, networks * width, width, device=x.device, dtype=kind)
-    scale = torch.zeros(0 if split else hidden + 1, 3, networks, device=x.device, dtype=torch.float32)
+    largest = torch.zeros(0 if split else hidden, networks, device=x.device, dtype=torch.float32)
     planes = torch.empty(kinds, hidden if keep else min(2, hidden), rows, width, device=x.device, dtype=kind)
     slots = tile.slots(networks, height, width)
     size = hidden * rows * width if keep else slots * networks * tile.rows * tile.columns
@@ -132,7 +135,7 @@ def value(
         split_kernel[(triton.cdiv(width, 32) ** 2, networks, hidden)](
             tuple(layer.weight for layer in layers[1:]),
             weights,
-            scale,
+            largest,
             networks,
             width,
             SPLIT=split,
@@ -186,7 +189,7 @@ def value(
             shares, bias, out, points, height, rows, TILES=tiles, OUTPUTS=outputs, BLOCK=512
         )
     if keep:
-        return out, planes, inner.view(hidden, rows, width), weights, scale
+        return out, planes, inner.view(hidden, rows, width), weights, largest
     nothing = out.new_empty(0)
     return out, nothing, nothing, nothing, nothing
 
@@ -210,7 +213,8 @@ def gradients(
     rows = networks * height
     grad, x = grad.contiguous(), x.contiguous()
     layers = [Layer(*(tensor.contiguous() for tensor in layer)) for layer in layers]
-    scale = kept.scale
+    # The largest |gradient| and its factor: of each hidden layer, and of what is given.
+    scale = torch.zeros(0 if split else hidden + 1, 2, networks, device=x.device, dtype=torch.float32)
     places = [None if split else scale[index] for index in range(hidden + 1)]
     gradient = torch.empty_like(kept.planes)
     kinds = gradient.shape[0]
@@ -218,8 +222,8 @@ def gradients(
     with torch.cuda.device(x.device):
         if not split:
             blocks = triton.cdiv(points * outputs, 4096)
-            largest_kernel[(blocks * networks,)](grad, scale[hidden], points * outputs, blocks, BLOCK=4096)
-        warps, programs = LAST_TILES[rows > MANY_ROWS]
+            largest_kernel[(blocks * networks,)](grad, scale[hidden, 0], points * outputs, blocks, BLOCK=4096)
+        warps, programs, registers = LAST_TILES[rows > MANY_ROWS]
         across = triton.next_power_of_2(width)
         few = max(1, warps * 128 // across)
         slots = max(1, min(programs // networks, height // few))
@@ -255,11 +259,9 @@ def gradients(
             SLICE=few,
             COLUMNS=across,
             num_warps=warps,
+            maxnreg=registers,
         )
-        sums, by_column = finished_shared(partial, last.amplitude, slots, columns, length, scaled=True)
-        _put(found, hidden, trained[-1], sums, by_column[:, :width])
-        found[-2] = by_column[:, width : (outputs + 1) * width].reshape(networks, outputs, width)
-        found[-1] = by_column[:, (outputs + 1) * width :]
+        unfinished = [(partial, last.amplitude, slots, columns, length)]
         tile = _tile(GRADIENT_TILES, rows, split, width)
         slots = tile.slots(networks, height, width)
         place = torch.empty(slots * networks * tile.rows * tile.columns, device=x.device, dtype=torch.float32)
@@ -285,6 +287,7 @@ def gradients(
                 place,
                 partial,
                 columns,
+                None if split else kept.largest[index],
                 places[index],
                 places[under],
                 points,
@@ -298,16 +301,30 @@ def gradients(
                 INPUTS=count,
                 **tile.options(),
             )
-            sums, by_column = finished_shared(partial, below.amplitude, slots, columns, length, scaled=True)
-            _put(found, index, trained[index], sums, by_column[:, count * width :])
-            if index == 0:
-                found[0] = by_column[:, : count * width].view(networks, count, width).mT
-        for index, weight in enumerate(_weight_sums(gradient, kept, split, networks, height, width), 1):
-            found[5 * index] = weight
+            unfinished.append((partial, below.amplitude, slots, columns, length))
+        weights, finished = side_by_side(
+            lambda: _weight_sums(gradient, kept.planes, scale, split, networks, height, width),
+            lambda: [finished_shared(*sums, scaled=True) for sums in unfinished],
+            fork=rows <= MANY_ROWS,
+        )
+    for index, (sums, by_column) in zip(reversed(range(hidden + 1)), finished, strict=True):
+        start = inputs * width if index == 0 else 0
+        found[5 * index + 1] = by_column[:, start : start + width]
+        if trained[index]:
+            found[5 * index + 2 : 5 * index + 5] = sums
+        if index > 0:
+            found[5 * index] = weights[index - 1]
+        else:
+            found[0] = by_column[:, :start].view(networks, width, inputs)
+    by_column = finished[0][1]
+    found[-2] = by_column[:, width : (outputs + 1) * width].view(networks, outputs, width)
+    found[-1] = by_column[:, (outputs + 1) * width :]
     return found
 
 
-def _weight_sums(gradient: Tensor, kept: Kept, split: bool, networks: int, height: int, width: int) -> Tensor:
+def _weight_sums(
+    gradient: Tensor, planes: Tensor, scale: Tensor, split: bool, networks: int, height: int, width: int
+) -> Tensor:
     """The sums over points of every hidden layer, in one launch and one that adds slots: (hidden, networks, n, k)."""
     kinds, hidden, rows, _ = gradient.shape
     wide, deep, high, warps, stages, programs = SUMS_TILES[rows > MANY_ROWS, split]
@@ -320,9 +337,9 @@ def _weight_sums(gradient: Tensor, kept: Kept, split: bool, networks: int, heigh
     partial = torch.empty(hidden * networks * slots * size, device=gradient.device, dtype=torch.float32)
     weight_sums_kernel[(width // wide, width // deep, hidden * networks * slots)](
         *_tiled(gradient.view(kinds, hidden * rows, width), high, wide),
-        *_tiled(kept.planes.view(kinds, hidden * rows, width), high, deep),
+        *_tiled(planes.view(kinds, hidden * rows, width), high, deep),
         partial,
-        None if split else kept.scale,
+        None if split else scale,
         networks,
         height,
         width,
@@ -342,12 +359,6 @@ def _weight_sums(gradient: Tensor, kept: Kept, split: bool, networks: int, heigh
         partial, partial, out, size, 0, slots, SLOTS=8, BLOCK=128
     )
     return out
-
-
-def _put(found: list[Tensor | None], index: int, trained: bool, sums: Tensor, bias: Tensor) -> None:
-    found[5 * index + 1] = bias
-    if trained:
-        found[5 * index + 2 : 5 * index + 5] = sums
 
 
 def _tile(tiles: dict[tuple[bool, bool], Tile], rows: int, split: bool, width: int) -> Tile:

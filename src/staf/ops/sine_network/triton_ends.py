@@ -124,8 +124,8 @@ def last_gradient_kernel(
 
     A program has `share` rows, SLICE at a time. A slot's sums are those of the sinusoids, and by column: of the result,
     for the last bias, then of rho(z) times each output's gradient, for V, then of the OUTPUTS gradients, for V's bias.
-    Unless SPLIT, largest (networks,) holds the largest |grad|, and scale (3, networks) gets that of the result and the
-    factor it is stored with, in its first and third rows.
+    Unless SPLIT, largest (networks,) holds the largest |grad|, and scale (2, networks) gets that of the result and the
+    factor it is stored with.
     """
     slot = tl.program_id(0) % slots
     network = tl.program_id(0) // slots
@@ -152,7 +152,7 @@ def last_gradient_kernel(
         largest = tl.load(largest_pointer + network) * tl.max(heaviest)
         factor = scale_below(largest, steepest(constants, TERMS))
         if slot == 0:
-            tl.store(scale_pointer + 2 * networks + network, factor)
+            tl.store(scale_pointer + networks + network, factor)
     reach = nothing
     source = inner_pointer + network.to(tl.int64) * height * width
     later = tl.load(source + (slot * share + few) * width + lane, mask=left & (slot * share + few < height), other=0.0)

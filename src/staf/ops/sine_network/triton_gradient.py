@@ -8,7 +8,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from staf.ops.sine_network.triton_layer import coordinate, encoded, product
+from staf.ops.sine_network.triton_layer import coordinate, encoded, product, stagger
 from staf.ops.triton_math import hardware_cosine, hardware_sine, reduced_angle, turns
 
 
@@ -117,6 +117,7 @@ def gradient_kernel(
     place_pointer,
     partial_pointer,
     column_pointer,
+    largest_pointer,
     scale_pointer,
     below_pointer,
     points,
@@ -132,15 +133,16 @@ def gradient_kernel(
     COLUMNS: tl.constexpr,
     DEPTH: tl.constexpr,
     SLICE: tl.constexpr,
+    STAGGER: tl.constexpr,
 ):
     """(g b^T) rho'(z) of the layer below: its planes, the sums of its columns, and the sinusoids' sums where TRAINED.
 
     With INPUTS, the layer below is the first one: z is computed from coordinates, its angles are reduced exactly, and
-    instead of planes there are the sums of columns times each coordinate, for the first layer's weights, then plain
-    ones, for its biases.
+    instead of planes there are the sums of columns times each coordinate, as the first layer's weights lie, (width,
+    INPUTS), then plain ones, for its biases.
 
-    Unless SPLIT, scale is (3, networks): the largest |g| and |b|, and the factor that g was stored with. The results'
-    largest and factor go to the same places in below.
+    Unless SPLIT, largest (networks,) is the largest |b|, and scale (2, networks) the largest |g| and the factor that g
+    was stored with. The results' largest and factor go to the same places in below.
     """
     slot = tl.program_id(0) % slots
     network = tl.program_id(0) // slots
@@ -164,12 +166,13 @@ def gradient_kernel(
     factor = 1.0
     unscaled = 1.0
     if not SPLIT:
-        largest = tl.load(scale_pointer + network) * tl.load(scale_pointer + networks + network) * width
+        largest = tl.load(scale_pointer + network) * tl.load(largest_pointer + network) * width
         factor = scale_below(largest, steepest(constants, TERMS))
-        unscaled = 1.0 / tl.load(scale_pointer + 2 * networks + network)
+        unscaled = 1.0 / tl.load(scale_pointer + networks + network)
         if INPUTS == 0 and slot == 0:
-            tl.store(below_pointer + 2 * networks + network, factor)
+            tl.store(below_pointer + networks + network, factor)
     reach = nothing
+    stagger(STAGGER)
     for tile in range(slot // across, height // ROWS, slots // across):
         row = network * height + tile * ROWS
         total = product(g_high, g_low, b_high, b_low, row, network * width + first, width, SPLIT, ROWS, COLUMNS, DEPTH)
@@ -212,9 +215,11 @@ def gradient_kernel(
             columns = more + (columns[INPUTS] + in_z,)  # noqa: RUF005
         # The next tile's product must not come before everyone has read this one.
         tl.debug_barrier()
-    to = column_pointer + (network * (slots // across) + slot // across) * ((INPUTS + 1) * width) + first
-    for k in tl.static_range(INPUTS + 1):
-        tl.store(to + k * width + tl.arange(0, COLUMNS), tl.sum(columns[k], axis=0))
+    to = column_pointer + (network * (slots // across) + slot // across) * ((INPUTS + 1) * width)
+    own = first + tl.arange(0, COLUMNS)
+    for k in tl.static_range(INPUTS):
+        tl.store(to + own * INPUTS + k, tl.sum(columns[k], axis=0))
+    tl.store(to + INPUTS * width + own, tl.sum(columns[INPUTS], axis=0))
     if not SPLIT and INPUTS == 0:
         tl.atomic_max(below_pointer + network, tl.max(reach))
     if TRAINED:

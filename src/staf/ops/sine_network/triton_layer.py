@@ -10,7 +10,8 @@ rows are zero.
 A program takes one tile after the other, always of the same columns. A tile's product goes through memory, where it
 stays in the cache, and is read again SLICE rows at a time: sines of a whole tile in registers would be thousands of
 instructions in a row, which have to be fetched anew for every tile and take twice as long. While one program of a
-multiprocessor computes sines, another one multiplies.
+multiprocessor computes sines, another one multiplies; they start STAGGER nanoseconds apart, since two that start
+together would multiply together and then wait for the same unit's sines together.
 
 Angles are not reduced before the hardware sine here: its relative error in the angle, 1.4e-7, is a thirtieth of what
 the product of split operands leaves in the number that the angle is made of.
@@ -38,6 +39,16 @@ def encoded(value, SPLIT: tl.constexpr):
         high = value.to(tl.float16)
         low = high
     return high, low
+
+
+@triton.jit
+def stagger(NANOSECONDS: tl.constexpr):
+    """Let the later half of the programs, which share multiprocessors with the earlier half, wait."""
+    if NANOSECONDS > 0:  # noqa: SIM102
+        if tl.program_id(0) >= tl.num_programs(0) // 2:
+            tl.inline_asm_elementwise(
+                "nanosleep.u32 $1; mov.u32 $0, $1;", "=r,r", [NANOSECONDS], dtype=tl.int32, is_pure=False, pack=1
+            )
 
 
 @triton.jit
@@ -95,6 +106,7 @@ def layer_kernel(
     COLUMNS: tl.constexpr,
     DEPTH: tl.constexpr,
     SLICE: tl.constexpr,
+    STAGGER: tl.constexpr,
 ):
     """z = a b^T + bias, which is kept where KEEP; then planes of rho(z), or, where there are OUTPUTS, their products
     with the output layer's weights, a share for each tile of columns: (tiles of columns, OUTPUTS, rows).
@@ -118,6 +130,7 @@ def layer_kernel(
     weights = ()
     for c in tl.static_range(OUTPUTS):
         weights = weights + (tl.load(output_pointer + (network * OUTPUTS + c) * width + column),)  # noqa: RUF005
+    stagger(STAGGER)
     for tile in range(slot // across, height // ROWS, slots // across):
         row = network * height + tile * ROWS
         total = product(a_high, a_low, b_high, b_low, row, network * width + first, width, SPLIT, ROWS, COLUMNS, DEPTH)

@@ -12,7 +12,7 @@ from staf.ops.sine_network.triton_layer import encoded
 def split_kernel(
     weights,
     out_pointer,
-    scale_pointer,
+    largest_pointer,
     networks,
     width,
     SPLIT: tl.constexpr,
@@ -22,7 +22,7 @@ def split_kernel(
     """Planes of every layer's weights (networks, width, width), and of the transposed ones.
 
     out is (4, LAYERS, networks, width, width): high, low, high and low transposed; unless SPLIT, high and high
-    transposed, and the largest |weight| goes to its place in scale, (LAYERS + 1, 3, networks).
+    transposed, and the largest |weight| goes to its place in largest, (LAYERS, networks).
     """
     tiles = tl.cdiv(width, SIDE)
     layer = tl.program_id(2)
@@ -47,7 +47,7 @@ def split_kernel(
         tl.store(out + 3 * kind + turned, tl.trans(low), mask=tl.trans(inside))
     else:
         tl.store(out + kind + turned, tl.trans(high), mask=tl.trans(inside))
-        tl.atomic_max(scale_pointer + (layer * 3 + 1) * networks + network, tl.max(tl.abs(tile)))
+        tl.atomic_max(largest_pointer + layer * networks + network, tl.max(tl.abs(tile)))
 
 
 @triton.jit
@@ -70,7 +70,7 @@ def weight_sums_kernel(
 ):
     """sum_m g[m, n] a[m, k] over a slot's rows, of each network of each layer: (layers networks, slots, n, k).
 
-    Unless SPLIT, scale is (layers, 3, networks), with the factor that g was stored with in the third row.
+    Unless SPLIT, scale is (layers, 2, networks), with the factor that g was stored with in the second row.
     """
     first = tl.program_id(0) * COLUMNS
     second = tl.program_id(1) * DEPTH
@@ -88,7 +88,7 @@ def weight_sums_kernel(
             total = tl.dot(g_rest.T, a, total)
             total = tl.dot(g.T, a_rest, total)
     if not SPLIT:
-        total *= 1.0 / tl.load(scale_pointer + (network // networks * 3 + 2) * networks + network % networks)
+        total *= 1.0 / tl.load(scale_pointer + (network // networks * 2 + 1) * networks + network % networks)
     column = (first + tl.arange(0, COLUMNS))[:, None]
     k = (second + tl.arange(0, DEPTH))[None, :]
     tl.store(partial_pointer + (tl.program_id(2).to(tl.int64) * width + column) * width + k, total)
