@@ -123,10 +123,9 @@ class CoordinateMLP(nn.Module):
                 return None
             weight, bias = cast("tuple[Tensor, Tensor]", (layer.weight, layer.bias))
             if type(activation) is SineSeries:
-                sinusoids = activation.sinusoids
+                layers.append((weight, bias, *activation.sinusoids))
             else:
-                sinusoids = single_sine(cast(float, activation.omega0), weight.device)
-            layers.append((weight, bias, *sinusoids))
+                layers.append((weight, bias, *single_sine(cast(float, activation.omega0), weight.device)))
         return layers
 
 

@@ -25,13 +25,13 @@ class SineNetwork(Function):
 
     @staticmethod
     def forward(*inputs: Any) -> Any:
-        from staf.ops.sine_network import triton
+        from staf.ops.sine_network import tiles, triton
 
         precision, keep, x, *tensors = inputs
         note("sine_network", "triton")
         layers, output, bias = _parts(tensors)
-        layers = [triton.Layer(*layer) for layer in layers]
-        return triton.value(x, layers, output.contiguous(), bias.contiguous(), precision == "bf16x3", keep)
+        given = [tiles.Layer(*layer) for layer in layers]
+        return triton.value(x, given, output.contiguous(), bias.contiguous(), precision == "bf16x3", keep)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -51,12 +51,12 @@ class SineNetwork(Function):
         fused = ctx.keep and not of_input and not torch.is_grad_enabled() and have_memory([grads[0], x, *saved])
         if not fused:
             return None, None, *_composed(grads[0], x, layers, output, ctx.precision, of_input)
-        from staf.ops.sine_network import triton
+        from staf.ops.sine_network import gradients, tiles
 
         trained = [any(ctx.needs_input_grad[3 + 5 * i + 2 : 3 + 5 * i + 5]) for i in range(len(layers))]
-        given = [triton.Layer(*layer) for layer in layers]
+        given = [tiles.Layer(*layer) for layer in layers]
         split = ctx.precision == "bf16x3"
-        found = triton.gradients(grads[0], x, given, output.contiguous(), triton.Kept(*kept), split, trained)
+        found = gradients.gradients(grads[0], x, given, output.contiguous(), tiles.Kept(*kept), split, trained)
         return None, None, None, *found
 
     @staticmethod
@@ -75,7 +75,8 @@ def _composed(
     grad: Tensor, x: Tensor, layers: Sequence[tuple[Tensor, ...]], output: Tensor, precision: str, of_input: bool
 ) -> tuple[Tensor | None, ...]:
     """The gradients by operations that have derivatives of every order themselves."""
-    activations, inners = [x], []
+    activations: list[Tensor] = [x]
+    inners: list[Tensor] = []
     for weight, bias, *sinusoids in layers:
         inners.append(Product.apply(activations[-1], weight, bias, precision if inners else EXACT))
         activations.append(Value.apply(inners[-1], *sinusoids, "triton"))

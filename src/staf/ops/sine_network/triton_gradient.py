@@ -1,6 +1,9 @@
 """Device code of the gradient of hidden sine layers: a product, then the series' derivative and all sums over points.
 
-Tiles, planes, padding and programs are those of `triton_layer`.
+Tiles, planes and padding are those of `triton_layer`. A program takes one tile after the other, always of the same
+columns, so that sums stay in registers. A tile's product goes through memory, where it stays in the cache, and is read
+again SLICE rows at a time: derivatives of a whole tile in registers would be thousands of instructions in a row, which
+do not fit the instruction cache.
 """
 
 from __future__ import annotations
@@ -8,7 +11,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from staf.ops.sine_network.triton_layer import coordinate, encoded, product, stagger
+from staf.ops.sine_network.triton_layer import coordinate, encoded, product
 from staf.ops.triton_math import hardware_cosine, hardware_sine, reduced_angle, turns
 
 
@@ -133,7 +136,6 @@ def gradient_kernel(
     COLUMNS: tl.constexpr,
     DEPTH: tl.constexpr,
     SLICE: tl.constexpr,
-    STAGGER: tl.constexpr,
 ):
     """(g b^T) rho'(z) of the layer below: its planes, the sums of its columns, and the sinusoids' sums where TRAINED.
 
@@ -172,7 +174,6 @@ def gradient_kernel(
         if INPUTS == 0 and slot == 0:
             tl.store(below_pointer + networks + network, factor)
     reach = nothing
-    stagger(STAGGER)
     for tile in range(slot // across, height // ROWS, slots // across):
         row = network * height + tile * ROWS
         total = product(g_high, g_low, b_high, b_low, row, network * width + first, width, SPLIT, ROWS, COLUMNS, DEPTH)

@@ -1,17 +1,11 @@
-"""Device code of hidden sine layers: a product of 16-bit operands and the sine series of what comes out of it.
+"""Device code of hidden sine layers: a product of 16-bit operands with the sine series in its epilogue.
 
 SPLIT: a number is two bfloat16 planes, high and low, four bytes together, and a product is three dots, high high +
-low high + high low, summed in float32. Otherwise a number is one float16, gradients times a power of two (`scale`).
+low high + high low, summed in float32. Otherwise a number is one float16, gradients times a power of two.
 
 Tiles are ROWS x COLUMNS. Rows of several networks lie one after the other, each network padded to `height`, a multiple
 of ROWS, so that a tile is full and of one network; the width is a multiple of COLUMNS and DEPTH. Gradients of padded
-rows are zero.
-
-A program takes one tile after the other, always of the same columns. A tile's product goes through memory, where it
-stays in the cache, and is read again SLICE rows at a time: sines of a whole tile in registers would be thousands of
-instructions in a row, which have to be fetched anew for every tile and take twice as long. While one program of a
-multiprocessor computes sines, another one multiplies; they start STAGGER nanoseconds apart, since two that start
-together would multiply together and then wait for the same unit's sines together.
+rows are zero. Two programs share a multiprocessor, so that one can multiply while the other computes sines.
 
 Angles are not reduced before the hardware sine here: its relative error in the angle, 1.4e-7, is a thirtieth of what
 the product of split operands leaves in the number that the angle is made of.
@@ -39,16 +33,6 @@ def encoded(value, SPLIT: tl.constexpr):
         high = value.to(tl.float16)
         low = high
     return high, low
-
-
-@triton.jit
-def stagger(NANOSECONDS: tl.constexpr):
-    """Let the later half of the programs, which share multiprocessors with the earlier half, wait."""
-    if NANOSECONDS > 0:  # noqa: SIM102
-        if tl.program_id(0) >= tl.num_programs(0) // 2:
-            tl.inline_asm_elementwise(
-                "nanosleep.u32 $1; mov.u32 $0, $1;", "=r,r", [NANOSECONDS], dtype=tl.int32, is_pure=False, pack=1
-            )
 
 
 @triton.jit
@@ -80,6 +64,17 @@ def product(
 
 
 @triton.jit
+def pieces(tile, ROWS: tl.constexpr, COLUMNS: tl.constexpr, PIECES: tl.constexpr):
+    """The tile as a tuple of narrower ones, so that the epilogue needs fewer registers at a time."""
+    if PIECES == 1:
+        result = (tile,)
+    else:
+        left, right = tl.split(tl.permute(tl.reshape(tile, (ROWS, 2, COLUMNS // 2)), (0, 2, 1)))
+        result = pieces(left, ROWS, COLUMNS // 2, PIECES // 2) + pieces(right, ROWS, COLUMNS // 2, PIECES // 2)
+    return result
+
+
+@triton.jit
 def layer_kernel(
     a_high,
     a_low,
@@ -90,14 +85,13 @@ def layer_kernel(
     frequency_pointer,
     phase_pointer,
     output_pointer,
-    inner_pointer,
-    out_high_pointer,
-    out_low_pointer,
+    inner,
+    out_high,
+    out_low,
     share_pointer,
     rows,
     height,
     width,
-    slots,
     SPLIT: tl.constexpr,
     TERMS: tl.constexpr,
     OUTPUTS: tl.constexpr,
@@ -105,64 +99,46 @@ def layer_kernel(
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
     DEPTH: tl.constexpr,
-    SLICE: tl.constexpr,
-    STAGGER: tl.constexpr,
+    PIECES: tl.constexpr,
 ):
     """z = a b^T + bias, which is kept where KEEP; then planes of rho(z), or, where there are OUTPUTS, their products
     with the output layer's weights, a share for each tile of columns: (tiles of columns, OUTPUTS, rows).
-
-    Where z is not kept, each program has a place for one tile of it.
     """
-    slot = tl.program_id(0) % slots
-    network = tl.program_id(0) // slots
-    across = width // COLUMNS
-    first = (slot % across) * COLUMNS
-    column = first + tl.arange(0, COLUMNS)[None, :]
-    tall = tl.arange(0, ROWS)[:, None]
-    few = tl.arange(0, SLICE)[:, None]
-    constants = ()
-    for k in tl.static_range(TERMS):
-        constants = constants + (  # noqa: RUF005
-            tl.load(amplitude_pointer + network * TERMS + k),
-            tl.load(frequency_pointer + network * TERMS + k),
-            tl.load(phase_pointer + network * TERMS + k),
-        )
-    weights = ()
-    for c in tl.static_range(OUTPUTS):
-        weights = weights + (tl.load(output_pointer + (network * OUTPUTS + c) * width + column),)  # noqa: RUF005
-    stagger(STAGGER)
-    for tile in range(slot // across, height // ROWS, slots // across):
-        row = network * height + tile * ROWS
-        total = product(a_high, a_low, b_high, b_low, row, network * width + first, width, SPLIT, ROWS, COLUMNS, DEPTH)
-        total += tl.load(bias_pointer + network * width + column)
+    SPAN: tl.constexpr = COLUMNS // PIECES
+    tiles = width // COLUMNS
+    row = (tl.program_id(0) // tiles) * ROWS
+    first = (tl.program_id(0) % tiles) * COLUMNS
+    network = row // height
+    total = product(a_high, a_low, b_high, b_low, row, network * width + first, width, SPLIT, ROWS, COLUMNS, DEPTH)
+    parts = pieces(total, ROWS, COLUMNS, PIECES)
+    shares = ()
+    for _ in tl.static_range(OUTPUTS):
+        shares = shares + (tl.zeros((ROWS,), dtype=tl.float32),)  # noqa: RUF005
+    for piece in tl.static_range(PIECES):
+        start = first + piece * SPAN
+        column = start + tl.arange(0, SPAN)
+        z = parts[piece] + tl.load(bias_pointer + network * width + column)[None, :]
         if KEEP:
-            source = inner_pointer + row.to(tl.int64) * width + first
-            stride = width
-        else:
-            source = inner_pointer + tl.program_id(0) * (ROWS * COLUMNS)
-            stride = COLUMNS
-        tl.store(source + tall * stride + tl.arange(0, COLUMNS)[None, :], total)
-        tl.debug_barrier()
-        later = tl.load(source + few * stride + tl.arange(0, COLUMNS)[None, :])
-        for start in range(0, ROWS, SLICE):
-            z = later
-            # What comes next is asked for before the arithmetic that hides the wait.
-            following = tl.minimum(start + SLICE, ROWS - SLICE) + few
-            later = tl.load(source + following * stride + tl.arange(0, COLUMNS)[None, :])
-            value = tl.zeros((SLICE, COLUMNS), dtype=tl.float32)
-            for k in tl.static_range(TERMS):
-                value += constants[3 * k] * hardware_sine(tl.fma(z, constants[3 * k + 1], constants[3 * k + 2]))
-            if OUTPUTS == 0:
-                high, low = encoded(value, SPLIT)
-                to = (row + start + few).to(tl.int64) * width + column
-                tl.store(out_high_pointer + to, high)
-                if SPLIT:
-                    tl.store(out_low_pointer + to, low)
-            for c in tl.static_range(OUTPUTS):
-                to = ((slot % across) * OUTPUTS + c).to(tl.int64) * rows + row + start + tl.arange(0, SLICE)
-                tl.store(share_pointer + to, tl.sum(value * weights[c], axis=1))
-        if not KEEP:
-            tl.debug_barrier()
+            inner.store([row, start], z)
+        value = tl.zeros((ROWS, SPAN), dtype=tl.float32)
+        for k in tl.static_range(TERMS):
+            frequency = tl.load(frequency_pointer + network * TERMS + k)
+            phase = tl.load(phase_pointer + network * TERMS + k)
+            amplitude = tl.load(amplitude_pointer + network * TERMS + k)
+            value += amplitude * hardware_sine(tl.fma(z, frequency, phase))
+        if OUTPUTS == 0:
+            high, low = encoded(value, SPLIT)
+            out_high.store([row, start], high)
+            if SPLIT:
+                out_low.store([row, start], low)
+        more = ()
+        for c in tl.static_range(OUTPUTS):
+            weight = tl.load(output_pointer + (network * OUTPUTS + c) * width + column)
+            more = more + (shares[c] + tl.sum(value * weight[None, :], axis=1),)  # noqa: RUF005
+        shares = more
+    for c in tl.static_range(OUTPUTS):
+        to = ((tl.program_id(0) % tiles) * OUTPUTS + c).to(tl.int64) * rows + row + tl.arange(0, ROWS)
+        tl.store(share_pointer + to, shares[c])
 
 
 @triton.jit
