@@ -106,7 +106,7 @@ class Stepper:
                 rows = slice(start, start + self.chunk)
                 part = Batch(batch.coordinates[..., rows, :], batch.target[..., rows, :], batch.weight[..., rows])
             loss = self.task.loss(self.field, part)
-            loss.sum().backward()
+            (loss if loss.dim() == 0 else loss.sum()).backward()
             total = loss.detach() if total is None else total + loss.detach()
         penalty = None if self._penalty is None else self._penalty()
         # A baked field's penalty is a constant.
