@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from staf.kinds.image.large import measures
+from staf.kinds.image.large import task as large_task
 from staf.kinds.image.large.measures import measure
 from staf.kinds.image.large.task import LargeReconstruction
 from staf.kinds.image.large.tiles import TilePool
@@ -71,6 +72,11 @@ def test_the_map_of_the_error_has_the_roots_of_mean_squares(monkeypatch):
     assert found.error[0, 0] == pytest.approx(squares[:4, :4].mean() ** 0.5, rel=1e-6)
     assert found.error[-1, -1] == pytest.approx(squares[36:, 52:].mean() ** 0.5, rel=1e-6)
     assert found.psnr == pytest.approx(-10 * np.log10(squares.mean()), rel=1e-6)
+
+
+def test_ssim_of_huge_images_is_not_measured(monkeypatch):
+    monkeypatch.setitem(large_task.SIMILAR_PIXELS, "cpu", 37 * 53 - 1)
+    assert list(LargeReconstruction(image()).evaluate(field())) == ["psnr"]
 
 
 def test_what_is_not_a_number_gives_no_reconstruction():

@@ -30,11 +30,12 @@ class Pass:
     """What one pass over an image has found.
 
     `pixels` (h, w, c) are the reconstruction's samples; `error` (h', w') is the root of the mean squared error over
-    squares of pixels, at most 1024 a side; `finite` says whether every prediction was a number.
+    squares of pixels, at most 1024 a side; `finite` says whether every prediction was a number. `ssim` is None
+    where it was not asked for.
     """
 
     psnr: float
-    ssim: float
+    ssim: float | None
     pixels: np.ndarray
     error: np.ndarray
     finite: bool
@@ -48,12 +49,13 @@ def measure(
     value_range: tuple[float, float] = (0.0, 1.0),
     convention: Convention = "centres",
     device: torch.device | str = "cpu",
+    similarity: bool = True,
     progress: Callable[[float], None] | None = None,
 ) -> Pass:
     """Compare a field with an image's pixels (h, w, c) at every one of them: clamped, peak the width of `value_range`.
 
-    `encode` makes samples of values, as `Image.encode`. SSIM is the mean over all window positions, as for an image in
-    one piece: bands overlap by a window less one row. `progress` is told the fraction that is done.
+    `encode` makes samples of values, as `Image.encode`. SSIM, with `similarity`, is the mean over all window positions,
+    as for an image in one piece: bands overlap by a window less one row. `progress` is told the fraction that is done.
 
     >>> grey = np.full((20, 30, 1), 51, np.uint8)
     >>> found = measure(lambda x: torch.full((len(x), 1), 0.3), grey, lambda v: (v * 255).round().byte().numpy)
@@ -66,7 +68,7 @@ def measure(
     out = _allocated(pixels.shape, pixels.dtype)
     square = max(1, -(-max(height, width) // MAP_SIDE))
     error = np.zeros((-(-height // square), -(-width // square)))
-    total, similarity, positions, finite = 0.0, 0.0, 0, True
+    total, similar, positions, finite = 0.0, 0.0, 0, True
     overlap = WINDOW - 1
     kept: tuple[Tensor, Tensor] | None = None
     for top, values in _bands(predict, height, width, square, convention, device):
@@ -80,19 +82,20 @@ def measure(
         _add_error(error, squares, top // square, square)
         if finite:
             out[rows] = encode(values)()
-        x, y = (clamped, truth) if kept is None else (torch.cat([kept[0], clamped]), torch.cat([kept[1], truth]))
-        kept = (x, y)
-        # An image with fewer rows than a window has one position, at its end.
-        count = len(x) - overlap if height > overlap else int(top + len(values) == height)
-        if count > 0:
-            similarity += count * float(ssim(x, y, data_range=value_range))
-            positions += count
-            kept = (x[-overlap:], y[-overlap:])
+        if similarity:
+            x, y = (clamped, truth) if kept is None else (torch.cat([kept[0], clamped]), torch.cat([kept[1], truth]))
+            kept = (x, y)
+            # An image with fewer rows than a window has one position, at its end.
+            count = len(x) - overlap if height > overlap else int(top + len(values) == height)
+            if count > 0:
+                similar += count * float(ssim(x, y, data_range=value_range))
+                positions += count
+                kept = (x[-overlap:], y[-overlap:])
         if progress is not None:
             progress((top + len(values)) / height)
     mean = total / (height * width)
     decibels = math.nan if math.isnan(mean) else math.inf if mean == 0 else -10 * math.log10(mean)
-    return Pass(decibels, similarity / positions, out, error, finite)
+    return Pass(decibels, similar / positions if similarity else None, out, error, finite)
 
 
 def _bands(
