@@ -1,4 +1,4 @@
-"""Which parameter plays which part, so that optimisers and freezing need not know the networks."""
+"""The role of each parameter, so that optimisers and freezing need not know the networks."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def parameter_roles(module: nn.Module) -> dict[str, str]:
     """Each parameter's name to its role: `matrix`, `amplitude`, `frequency`, `phase`, `table` or `other`.
 
     `matrix` is a hidden real 2-D weight, which Muon may train. A network that has `hidden_matrices()` says which these
-    are; of the linear layers outside such networks all but the first and the last count. Complex weights are `other`.
-    `table` is a hash grid's.
+    are; in other modules they are the weights of all linear layers but the first and the last. Complex weights are
+    `other`. `table` is a hash grid's.
 
     >>> from staf.nn import siren
     >>> [name for name, role in parameter_roles(siren(2, 3, width=8)).items() if role == "matrix"]
