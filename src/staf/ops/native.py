@@ -20,7 +20,13 @@ from pathlib import Path
 
 import torch
 
-SOURCES = ("sine_series/sine_series.c", "pointwise.c", "linear/thin_sums.c", "hash_grid/hash_grid.c")
+SOURCES = (
+    "sine_series/sine_series.c",
+    "pointwise.c",
+    "linear/thin_sums.c",
+    "hash_grid/hash_grid.c",
+    "png_rows/png_rows.c",
+)
 HEADERS = ("trigonometry.h", "sine_series/blocks.h")
 FLAGS = ("-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared")
 # Tried in this order: not every compiler has OpenMP, and not every processor knows -march.
@@ -127,5 +133,7 @@ def _load(path: Path) -> ctypes.CDLL:
     ]
     for name, pointers in GRID_FUNCTIONS.items():
         getattr(loaded, name).argtypes = [ctypes.c_void_p] * pointers + [ctypes.c_int64] * 6 + [ctypes.c_int] * 2
+    loaded.staf_png_rows.argtypes = [ctypes.c_void_p] * 2 + [ctypes.c_int64] * 3
+    loaded.staf_png_rows.restype = ctypes.c_int64
     loaded.staf_thin_sums.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int64] * 3 + [ctypes.c_int]
     return loaded
