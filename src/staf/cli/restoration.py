@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from staf.planning import Budget, Plan
     from staf.signals.base import Signal
     from staf.tasks import Denoising, SuperResolution
-    from staf.training.loop import Callback
+    from staf.training.state import Callback
 
     Restoration = Denoising | SuperResolution
 

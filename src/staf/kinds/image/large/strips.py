@@ -17,9 +17,9 @@ import numpy as np
 
 from staf.kinds.image.colour import fitting_profile
 from staf.kinds.image.conversion import ORIENTATION_TAG
-from staf.kinds.image.reading import check_size, damage_named
+from staf.kinds.image.reading import check_size
 from staf.ops.png_rows import unfiltered
-from staf.signals.errors import SignalError
+from staf.signals.errors import SignalError, damage_named
 
 # Bytes of a band, where the file does not decide that.
 BAND_BYTES = 2**26
