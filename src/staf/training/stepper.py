@@ -9,6 +9,7 @@ from staf.training.batches import Batches
 from staf.training.memory import keep_freed_memory
 from staf.training.optim.optimiser import Optimiser
 from staf.training.task import Batch, Task
+from staf.training.threads import Threads
 
 
 class OutOfMemory(RuntimeError):
@@ -27,6 +28,7 @@ class Stepper:
         self, task: Task, field: nn.Module, optimiser: Optimiser, batches: Batches, *, group: int, chunk: int
     ) -> None:
         device = optimiser.parameters[0].device
+        self._threads = Threads() if device.type == "cpu" else None
         if device.type == "cpu":
             keep_freed_memory()
         self.task, self.field, self.optimiser, self.batches = task, field, optimiser, batches
@@ -53,7 +55,10 @@ class Stepper:
         return self._losses[:count].cpu()
 
     def _run(self) -> None:
-        self.step()
+        if self._threads is None:
+            self.step()
+        else:
+            self._threads.run(self.step)
 
     def step(self) -> None:
         """Gradients, rates, update: the body that a graph captures."""
