@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from staf.training.threads import PATIENCE, Threads
+from staf.training.threads import LATE, SOON, Threads
 
 
 class Machine:
@@ -50,27 +50,27 @@ def test_a_busy_machine_gets_fewer_and_a_free_one_gets_them_back():
     machine = Machine(free=2)
     threads = run(machine, 10)
     assert machine.used[:2] == [4, 2]
-    assert set(machine.used[1:]) == {2}
+    assert threads.current == 2
     machine.free = 1
-    run(machine, PATIENCE + 2, threads)
-    assert machine.used[-1] == 1
+    run(machine, LATE + 2, threads)
+    assert threads.current == 1
     machine.free = 4
-    run(machine, 2 * PATIENCE, threads)
-    assert machine.used[-1] == 4
-
-
-def test_fewer_threads_that_are_no_faster_are_given_up():
-    machine = Machine(free=2)
-    machine.step = lambda: _even(machine)
-    threads = run(machine, 5)
+    run(machine, LATE + 2, threads)
     assert threads.current == 4
-    assert machine.used == [4, 2, 4, 4, 4]
 
 
-def _even(machine: Machine) -> None:
+def test_fewer_threads_that_are_slower_are_given_up_and_tried_again():
+    machine = Machine(free=2)
+    machine.step = lambda: _slower(machine)
+    threads = run(machine, 3 + 2 * SOON + 4 * SOON)
+    assert threads.current == 4
+    assert machine.used == [4, 2, *[4] * (2 * SOON), 2, *[4] * (4 * SOON)]
+
+
+def _slower(machine: Machine) -> None:
     machine.used.append(torch.get_num_threads())
-    machine.now += 1.0
-    machine.spent += 2.0
+    machine.now += 4.0 / machine.used[-1]
+    machine.spent += 8.0 / machine.used[-1]
 
 
 def test_an_error_in_a_step_leaves_torch_as_it_was():

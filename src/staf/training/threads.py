@@ -12,8 +12,9 @@ Result = TypeVar("Result")
 
 # Threads that get less of the processor than this share wait for each other; a step shorter than this says little.
 STARVED, SHORTEST = 0.75, 0.005
-# Another number of threads must be this much faster to be kept, and is tried again after so many steps.
-FASTER, PATIENCE = 0.9, 30
+# Another number of threads must be this much faster to be kept. It is tried again after so many steps, twice as many
+# after each trial in vain, up to the most.
+FASTER, SOON, LATE = 0.95, 4, 64
 
 
 class Threads:
@@ -38,7 +39,7 @@ class Threads:
         self._wall, self._processor = wall, processor
         self._trial: int | None = None
         self._seconds = 0.0
-        self._rest = 0
+        self._rest, self._patience = 0, SOON
 
     def run(self, step: Callable[[], Result]) -> Result:
         """Take one step, and learn from the time it took."""
@@ -56,9 +57,10 @@ class Threads:
 
     def _learn(self, count: int, wall: float, processor: float) -> None:
         if self._trial is not None:
-            if wall < FASTER * self._seconds:
-                self.current = count
-            self._trial, self._rest = None, PATIENCE
+            kept = wall < FASTER * self._seconds
+            self.current = count if kept else self.current
+            self._patience = SOON if kept else min(LATE, 2 * self._patience)
+            self._trial, self._rest = None, self._patience
             return
         self._rest = max(0, self._rest - 1)
         if self._rest or wall < SHORTEST:
