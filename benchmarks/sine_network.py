@@ -10,6 +10,7 @@ import sys
 
 import torch
 from torch import Tensor
+from torch._C._autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
 from staf.ops.sine_network.autograd import SineNetwork
@@ -69,7 +70,7 @@ def kernel_times(precision: str, points: int) -> dict[str, list[float]]:
         torch.cuda.synchronize()
     launches = collections.defaultdict(list)
     for event in sorted(profiler.events(), key=lambda event: event.time_range.start):
-        if event.device_type == torch.autograd.DeviceType.CUDA and event.name.endswith("_kernel"):
+        if event.device_type == DeviceType.CUDA and event.name.endswith("_kernel"):
             launches[event.name].append(event.time_range.elapsed_us())
     return {
         name: [round(min(times[i :: len(times) // ROUNDS]), 1) for i in range(len(times) // ROUNDS)]
