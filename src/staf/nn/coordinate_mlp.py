@@ -29,6 +29,7 @@ class CoordinateMLP(nn.Module):
             One that returns the same module each time shares it between the layers on purpose.
         first_activation: makes the first layer's activation, where it differs.
         encoding: a module with `out_features`, applied to the coordinates first.
+        output_activation: applied to the linear output; none by default.
         weights: a weight law of `staf.nn.init`; torch's default otherwise.
 
     >>> from staf.nn import CoordinateMLP, SineSeries
@@ -50,6 +51,7 @@ class CoordinateMLP(nn.Module):
         first_activation: Callable[[], nn.Module] | None = None,
         encoding: nn.Module | None = None,
         skip: bool = False,
+        output_activation: nn.Module | None = None,
         weights: WeightLaw | None = None,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
@@ -75,6 +77,7 @@ class CoordinateMLP(nn.Module):
         layers += [Linear(width, width, device=device, dtype=dtype) for _ in range(depth - 1)]
         self.layers = nn.ModuleList(layers)
         self.output = Linear(width, self.out_features, device=device, dtype=dtype)
+        self.output_activation = output_activation
 
         law = weights or TorchWeights()
         for index, (linear, module) in enumerate(zip(layers, chosen, strict=True)):
@@ -99,7 +102,8 @@ class CoordinateMLP(nn.Module):
                 z = self.activation(index)(a) + a
             else:
                 z = _activated(layer, self.activation(index), z)
-        return self.output(z)
+        values: Tensor = self.output(z)
+        return values if self.output_activation is None else cast(Tensor, self.output_activation(values))
 
 
 def _activated(layer: nn.Module, activation: nn.Module, z: Tensor) -> Tensor:
