@@ -1,0 +1,45 @@
+"""The look of figures that are drawn from result files alone: colours that all readers can tell apart, no torch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paper.report.training_curves import COLOURS, DASHES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure in inches, made without pyplot.
+
+    >>> new_figure(4, 3).get_size_inches().tolist()
+    [4.0, 3.0]
+    """
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def line_style(index: int) -> dict[str, Any]:
+    """Colour and dash of the line number `index`; after seven lines colours repeat with other dashes."""
+    dash = (index + index // len(COLOURS)) % len(DASHES)
+    return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[dash]}
+
+
+def tidy(axes: Axes, *, x: str = "", y: str = "", title: str = "") -> None:
+    """Labels, a faint grid, and no box."""
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.set_title(title, fontsize=10, loc="left")
+    axes.grid(alpha=0.25, linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=8)
+
+
+def bare(axes: Axes) -> None:
+    """No ticks: the axes hold a picture."""
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.spines[:].set_visible(False)
