@@ -10,6 +10,8 @@ import triton
 import triton.language as tl
 
 COLUMNS = tl.constexpr(7)
+# One compilation serves every size.
+SIZES = ["points", "entries", "levels"]
 
 
 @triton.jit
@@ -106,7 +108,7 @@ def _direction(along_pointer, first, exists, D: tl.constexpr, ALONG: tl.constexp
     return along
 
 
-@triton.jit
+@triton.jit(do_not_specialize=SIZES)
 def gather_kernel(
     x_pointer,
     table_pointer,
@@ -115,9 +117,9 @@ def gather_kernel(
     out_pointer,
     points,
     entries,
+    levels,
     D: tl.constexpr,
     F: tl.constexpr,
-    LEVELS: tl.constexpr,
     TOGETHER: tl.constexpr,
     SMOOTH: tl.constexpr,
     ALONG: tl.constexpr,
@@ -133,7 +135,7 @@ def gather_kernel(
     feature = tl.arange(0, F)[None, :]
     for step in range(TOGETHER):
         index = tl.program_id(1) * TOGETHER + step
-        if index < LEVELS:
+        if index < levels:
             level = levels_pointer + index * COLUMNS
             parts, weights = _cell(x_pointer, first, exists, level, D, SMOOTH)
             total = tl.zeros((BLOCK, F), dtype=tl.float32)
@@ -141,11 +143,11 @@ def gather_kernel(
                 row = _row(parts, level, corner, D)
                 found = tl.load(table + (row[:, None] * F + feature), mask=exists[:, None], other=0.0)
                 total += _directed(weights, along, corner, -1, D, ALONG)[:, None] * found
-            place = point[:, None] * (LEVELS * F) + index * F + feature
+            place = point[:, None] * (levels * F) + index * F + feature
             tl.store(out_pointer + place, total, mask=exists[:, None])
 
 
-@triton.jit
+@triton.jit(do_not_specialize=SIZES[:2])
 def slope_kernel(
     grad_pointer,
     x_pointer,
@@ -155,9 +157,9 @@ def slope_kernel(
     out_pointer,
     points,
     entries,
+    levels: tl.constexpr,
     D: tl.constexpr,
     F: tl.constexpr,
-    LEVELS: tl.constexpr,
     SMOOTH: tl.constexpr,
     ALONG: tl.constexpr,
     BLOCK: tl.constexpr,
@@ -172,10 +174,10 @@ def slope_kernel(
     feature = tl.arange(0, F)[None, :]
     columns = tl.arange(0, 4)[None, :]
     totals = tl.zeros((BLOCK, 4), dtype=tl.float32)
-    for index in range(LEVELS):
+    for index in range(levels):
         level = levels_pointer + index * COLUMNS
         parts, weights = _cell(x_pointer, first, exists, level, D, SMOOTH)
-        place = point[:, None] * (LEVELS * F) + index * F + feature
+        place = point[:, None] * (levels * F) + index * F + feature
         grad = tl.load(grad_pointer + place, mask=exists[:, None], other=0.0)
         for corner in tl.static_range(2**D):
             row = _row(parts, level, corner, D)
@@ -187,7 +189,7 @@ def slope_kernel(
     tl.store(out_pointer + first[:, None] + columns, totals, mask=exists[:, None] & (columns < D))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=SIZES)
 def scatter_kernel(
     grad_pointer,
     x_pointer,
@@ -197,9 +199,9 @@ def scatter_kernel(
     out_pointer,
     points,
     entries,
+    levels,
     D: tl.constexpr,
     F: tl.constexpr,
-    LEVELS: tl.constexpr,
     TOGETHER: tl.constexpr,
     SMOOTH: tl.constexpr,
     ALONG: tl.constexpr,
@@ -220,10 +222,10 @@ def scatter_kernel(
         scale = tl.load(scale_pointer)
     for step in range(TOGETHER):
         index = tl.program_id(1) * TOGETHER + step
-        if index < LEVELS:
+        if index < levels:
             level = levels_pointer + index * COLUMNS
             parts, weights = _cell(x_pointer, first, exists, level, D, SMOOTH)
-            place = point[:, None] * (LEVELS * F) + index * F + feature
+            place = point[:, None] * (levels * F) + index * F + feature
             grad = tl.load(grad_pointer + place, mask=exists[:, None], other=0.0)
             for corner in tl.static_range(2**D):
                 row = _row(parts, level, corner, D)
