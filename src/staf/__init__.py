@@ -20,9 +20,10 @@ _HOMES = {
     **dict.fromkeys(("WindowedField", "WindowedFit", "fit_windows", "load_windows"), "staf.windows"),
     **dict.fromkeys(("FieldSet", "load_many"), "staf.storage.field_set"),
     **dict.fromkeys(("FileError",), "staf.storage"),
-    **dict.fromkeys(("Audio", "Grid", "Image", "Shape", "open"), "staf.kinds"),
+    **dict.fromkeys(("Audio", "Grid", "Image", "Scene", "Shape", "open"), "staf.kinds"),
     **dict.fromkeys(("Signal", "SignalError"), "staf.signals"),
     **dict.fromkeys(("Occupancy",), "staf.kinds.shape.task"),
+    **dict.fromkeys(("Radiance",), "staf.kinds.scene.task"),
     **dict.fromkeys(("Budget", "Plan", "plan", "plans", "recipes"), "staf.planning"),
     **dict.fromkeys(("Interrupted", "Muon", "Recipe", "Soap"), "staf.training"),
     **dict.fromkeys(("Constant", "Cosine", "Exponential"), "staf.training"),
@@ -30,6 +31,7 @@ _HOMES = {
         ("CoordinateMLP", "SineSeries", "ffn", "finer", "gauss", "incode", "mfn", "pemlp", "siren", "staf", "wire"),
         "staf.nn",
     ),
+    **dict.fromkeys(("radiance", "radiance_grid"), "staf.nn"),
     **dict.fromkeys(("backend",), "staf.ops"),
     **dict.fromkeys(("Reconstruction",), "staf.tasks"),
 }
@@ -56,10 +58,12 @@ __all__ = [*sorted(_HOMES), *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
     from staf.api import Fit, FittedField, fit, load
-    from staf.kinds import Audio, Grid, Image, Shape, open
+    from staf.kinds import Audio, Grid, Image, Scene, Shape, open
+    from staf.kinds.scene.task import Radiance
     from staf.kinds.shape.task import Occupancy
     from staf.many import ManyFits, fit_many
     from staf.nn import CoordinateMLP, SineSeries, ffn, finer, gauss, incode, mfn, pemlp, siren, staf, wire
+    from staf.nn import radiance, radiance_grid
     from staf.ops import backend
     from staf.planning import Budget, Plan, plan, plans, recipes
     from staf.signals import Signal, SignalError

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from staf import ops
 from staf._typing import Float
-from staf.nn._arguments import choose
+from staf.nn.arguments import choose
 from staf.nn.init import fill, uniform
 from staf.ops.hash_grid import INTERPOLATIONS, GridLayout, Level
 from staf.ops.hash_grid.layout import FEATURES

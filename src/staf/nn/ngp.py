@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 import torch
 from torch import nn
 
-from staf.nn._architecture import Device, Runtime, model
-from staf.nn._arguments import Depth, Positive, Range, Size, Terms, refuse_unused
+from staf.nn.architecture import Device, Runtime, network
+from staf.nn.arguments import Depth, Positive, Range, Size, Terms, refuse_unused
 from staf.nn.activations import Finer, Gauss, Sine
 from staf.nn.coordinate_mlp import CoordinateMLP
 from staf.nn.encodings_hash_grid import HashGridEncoding
@@ -27,7 +27,7 @@ InterpolationName = Literal["linear", "smoothstep"]
 FINEST = 2048
 
 
-@model
+@network
 def ngp(
     in_features: Dimensions,
     out_features: Size,

@@ -27,14 +27,24 @@ LENS = ("k1", "k2", "p1", "p2")
 
 @dataclass(frozen=True)
 class Views:
-    """Photos and their cameras: pixels (v, h, w, c) as uint8, with c 3, or 4 where photos are transparent."""
+    """Photos and their cameras: pixels (v, h, w, c) as uint8, with c 3, or 4 where photos are transparent.
+
+    Rendered views also have their depths (v, h, w), in the scene's own units, times the opacity.
+    """
 
     names: list[str]
     pixels: Tensor
     cameras: Cameras
+    depths: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def first(self, count: int) -> Views:
+        """The first views."""
+        some = list(range(min(count, len(self))))
+        depths = None if self.depths is None else self.depths[some]
+        return Views([self.names[i] for i in some], self.pixels[some], self.cameras.subset(some), depths)
 
 
 @dataclass(frozen=True)

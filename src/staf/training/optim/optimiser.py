@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from staf.nn import parameter_roles
 from staf.training.optim.muon import Muon
 from staf.training.optim.soap import Soap
+from staf.training.optim.table_adam import TableAdam
 from staf.training.recipe import Recipe
 
 ACTIVATION_ROLES = ("amplitude", "frequency", "phase")
@@ -17,7 +18,7 @@ SOAP_STATE = (*ADAM_STATE, "left", "left_basis", "right", "right_basis")
 
 
 class Optimiser:
-    """Adam, Muon and SOAP over a field's roles.
+    """Adam, Muon and SOAP over a field's roles, and `TableAdam` on the tables of hash grids.
 
     Muon trains the hidden matrices; SOAP also the first and the last layer's, with Adam's rate, and complex ones. The
     parameters of a stack of networks (`stacked`) have a leading axis. Rates are device tensors, read from one row of a
@@ -35,12 +36,14 @@ class Optimiser:
         self.names = list(trainable)
         self.parameters = list(trainable.values())
         device = self.parameters[0].device
-        factors = {role: getattr(recipe, f"{role}_rate") for role in ACTIVATION_ROLES}
+        factors = {role: getattr(recipe, f"{role}_rate") for role in (*ACTIVATION_ROLES, "table")}
         groups: dict[str, list[Tensor]] = {}
         for name, parameter in trainable.items():
             groups.setdefault(_group(roles[name], parameter, recipe.optimiser, stacked), []).append(parameter)
-        edges, matrices = groups.pop("edge", []), groups.pop("matrix", [])
+        edges, matrices, tables = (groups.pop(role, []) for role in ("edge", "matrix", "table"))
         self.base_rates = {role: recipe.rate * factors.get(role, 1.0) for role in groups}
+        if tables:
+            self.base_rates["table"] = recipe.rate * factors["table"]
         if edges:
             self.base_rates["edge"] = recipe.rate
         if matrices:
@@ -50,6 +53,8 @@ class Optimiser:
         self.optimisers: list[torch.optim.Optimizer] = []
         if groups:
             self.optimisers.append(_adam(list(groups.values()), self._rates))
+        if tables:
+            self.optimisers.append(TableAdam(tables, lr=self._rates[list(self.base_rates).index("table")]))
         if recipe.optimiser == "soap" and (edges or matrices):
             rated = dict(zip(self.base_rates, self._rates, strict=True))
             parts = {"edge": edges, "matrix": matrices}
