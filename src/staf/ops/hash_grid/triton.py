@@ -15,8 +15,8 @@ from staf.ops.hash_grid.layout import GridLayout, level_table
 from staf.ops.hash_grid.triton_kernels import gather_kernel, scatter_kernel, slope_kernel
 
 # Points of a program, levels that it does one after another, and its warps; chosen by timing on an H200.
-GATHER = (256, 1, 4)
-SCATTER = (256, 1, 4)
+GATHER = (256, 1, 8)
+SCATTER = (512, 1, 4)
 SLOPE = (128, 4)
 # The steepest slope of the upper weight in a cell.
 STEEPEST = {False: 1.0, True: 1.5}

@@ -24,9 +24,12 @@ def _axis(v, cells, SMOOTH: tl.constexpr):
     at = tl.minimum(tl.where(position > 0.0, position, 0.0).to(tl.int32), cells - 1)
     s = position - at.to(tl.float32)
     slope = tl.where(inside, half, 0.0)
+    bend = tl.zeros_like(s)
     if SMOOTH:
-        return at, s * s * (3.0 - 2.0 * s), 6.0 * s * (1.0 - s) * slope, (6.0 - 12.0 * s) * slope * slope
-    return at, s, slope, tl.zeros_like(s)
+        bend = (6.0 - 12.0 * s) * slope * slope
+        slope = 6.0 * s * (1.0 - s) * slope
+        s = s * s * (3.0 - 2.0 * s)
+    return at, s, slope, bend
 
 
 @triton.jit
@@ -37,9 +40,8 @@ def _cell(x_pointer, first, exists, level, D: tl.constexpr, SMOOTH: tl.constexpr
     parts = ()
     weights = ()
     for i in tl.static_range(D):
-        axis: tl.constexpr = D - 1 - i
-        cells = tl.load(level + 3 + axis)
-        v = tl.load(x_pointer + first + axis, mask=exists, other=0.0)
+        cells = tl.load(level + 3 + (D - 1 - i))
+        v = tl.load(x_pointer + first + (D - 1 - i), mask=exists, other=0.0)
         at, upper, slope, bend = _axis(v, cells, SMOOTH)
         if i == 0:
             prime = tl.full((), 1, tl.uint32)
@@ -90,11 +92,12 @@ def _weight(weights, corner: tl.constexpr, i: tl.constexpr, j: tl.constexpr, D: 
 @triton.jit
 def _directed(weights, along, corner: tl.constexpr, i: tl.constexpr, D: tl.constexpr, ALONG: tl.constexpr):
     """W, or D_v W; by the axis i too, unless that is -1."""
-    if not ALONG:
-        return _weight(weights, corner, i, -1, D)
-    total = along[0] * _weight(weights, corner, i, 0, D)
-    for j in tl.static_range(1, D):
-        total += along[j] * _weight(weights, corner, i, j, D)
+    if ALONG:
+        total = along[0] * _weight(weights, corner, i, 0, D)
+        for j in tl.static_range(1, D):
+            total += along[j] * _weight(weights, corner, i, j, D)
+    else:
+        total = _weight(weights, corner, i, -1, D)
     return total
 
 
