@@ -98,11 +98,11 @@ class CoordinateMLP(nn.Module):
                 a = layer(z)
                 z = self.activation(index)(a) + a
             else:
-                z = _activated(layer, self.activation(index), z)
+                z = activated(layer, self.activation(index), z)
         return self.output(z)
 
 
-def _activated(layer: nn.Module, activation: nn.Module, z: Tensor) -> Tensor:
+def activated(layer: nn.Module, activation: nn.Module, z: Tensor) -> Tensor:
     """activation(layer(z)), as one operation where that is faster on a GPU and neither module has hooks."""
     if (
         z.is_cuda

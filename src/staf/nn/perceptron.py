@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, get_args
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional
 
 from staf.nn.activations import Finer, Gauss, Sine
 from staf.nn.architecture import Runtime
 from staf.nn.arguments import choose, refuse_unused
-from staf.nn.coordinate_mlp import CoordinateMLP
+from staf.nn.coordinate_mlp import CoordinateMLP, activated, has_hooks
 from staf.nn.gabor_network import Wire
 from staf.nn.init import SirenWeights, TorchWeights, WeightLaw
 from staf.nn.sine_series import SineSeries
+from staf.ops.linear import linear
 
 ActivationName = Literal["staf", "siren", "finer", "wire", "gauss", "relu"]
 OMEGA0, SIGMA, TERMS, FIRST_BIAS = 30.0, 10.0, 5, 5.0
 Make = Callable[[float], nn.Module]
+# Rows of so many numbers begin where 16 bytes do, and are multiplied several times faster on a GPU.
+ALIGNED = 4
 
 
 @dataclass(frozen=True)
@@ -103,3 +107,31 @@ class Family:
             "relu": (lambda _: nn.ReLU(), TorchWeights()),
         }
         return table[self.activation]
+
+
+def in_parts(network: nn.Module, inputs: Sequence[Tensor], sizes: Sequence[int]) -> list[Tensor]:
+    """`network(cat(inputs)).split(sizes)`, computed so that no product has sides that GPUs are slow with.
+
+    >>> field = Family("siren").network(5, 7, width=8, depth=2)
+    >>> x, y = torch.rand(2, 3), torch.rand(2, 2)
+    >>> [part.shape[1] for part in in_parts(field, (x, y), (1, 6))]
+    [1, 6]
+    """
+    fused = isinstance(network, CoordinateMLP) and inputs[0].is_cuda and not network.skip
+    if not fused or has_hooks(network, network.output, *network.layers):
+        whole = inputs[0] if len(inputs) == 1 else torch.cat(list(inputs), -1)
+        return list(network(whole).split(list(sizes), -1))
+    assert isinstance(network, CoordinateMLP)
+    spare = -sum(x.shape[-1] for x in inputs) % ALIGNED if len(inputs) > 1 else 0
+    padding = [inputs[0].new_zeros(1, 1).expand(len(inputs[0]), spare)] if spare else []
+    z = torch.cat([*inputs, *padding], -1) if len(inputs) > 1 else inputs[0]
+    z = z if network.encoding is None else network.encoding(z)
+    for index, layer in enumerate(network.layers):
+        if index == 0 and spare:
+            z = network.activation(0)(linear(z, functional.pad(layer.weight, (0, spare)), layer.bias))  # type: ignore
+        else:
+            z = activated(layer, network.activation(index), z)
+    if len(sizes) == 1:
+        return [network.output(z)]
+    weights, biases = network.output.weight.split(list(sizes)), network.output.bias.split(list(sizes))
+    return [linear(z, weight, bias) for weight, bias in zip(weights, biases, strict=True)]

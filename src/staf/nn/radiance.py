@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from staf._typing import Float
+from staf.nn.perceptron import in_parts
 
 # exp of more than this is 3e6 per unit of length: nothing passes through the smallest step.
 LARGEST_LOG_DENSITY = 15.0
@@ -14,27 +15,38 @@ LARGEST_LOG_DENSITY = 15.0
 class RadianceField(nn.Module):
     """(n, 6) positions and unit directions to (n, 4): density, then red, green, blue.
 
-    `position` maps (n, 3) to (n, 1 + f): s, and f features. `colour` maps features and what `direction` makes of
-    directions to (n, 3). Density is exp(s) with s held to at most 15, colour is a sigmoid.
+    `position` maps (n, 3) to s and `features` numbers, or to `features` numbers of which s is the first (`shared`).
+    `colour` maps the features and what `direction` makes of directions to (n, 3). Density is exp(s) with s held to at
+    most 15, colour is a sigmoid.
 
     >>> position, colour = nn.Linear(3, 1 + 8), nn.Linear(8 + 3, 3)
-    >>> RadianceField(position, colour)(torch.zeros(5, 6)).shape
+    >>> RadianceField(position, colour, features=8)(torch.zeros(5, 6)).shape
     torch.Size([5, 4])
     """
 
-    def __init__(self, position: nn.Module, colour: nn.Module, direction: nn.Module | None = None) -> None:
+    def __init__(
+        self,
+        position: nn.Module,
+        colour: nn.Module,
+        direction: nn.Module | None = None,
+        *,
+        features: int,
+        shared: bool = False,
+    ) -> None:
         super().__init__()
         self.position, self.colour = position, colour
         self.direction = nn.Identity() if direction is None else direction
+        self.sizes = (features,) if shared else (1, features)
 
     def density(self, positions: Float[Tensor, "n 3"]) -> Float[Tensor, " n"]:
         """Density (n,) at positions, which needs no direction."""
-        return exp_limited(self.position(positions)[:, 0])
+        return exp_limited(in_parts(self.position, (positions,), self.sizes)[0][:, 0])
 
     def forward(self, coordinates: Float[Tensor, "n 6"]) -> Float[Tensor, "n 4"]:
-        raw = self.position(coordinates[:, :3])
-        seen = torch.cat([raw[:, 1:], self.direction(coordinates[:, 3:])], -1)
-        return torch.cat([exp_limited(raw[:, :1]), torch.sigmoid(self.colour(seen))], -1)
+        parts = in_parts(self.position, (coordinates[:, :3],), self.sizes)
+        seen = (parts[-1], self.direction(coordinates[:, 3:]))
+        (colour,) = in_parts(self.colour, seen, (3,))
+        return torch.cat([exp_limited(parts[0][:, :1]), torch.sigmoid(colour)], -1)
 
 
 def exp_limited(x: Tensor) -> Tensor:

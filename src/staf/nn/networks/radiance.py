@@ -62,7 +62,7 @@ def radiance(
     position = family.network(3, 1 + features, width=width, depth=depth, encoding=encoding, **runtime)
     direction, seen = direction_encoding(directions, device, dtype)
     colour = family.network(features + seen, 3, width=width, depth=depth, **runtime)
-    return RadianceField(position, colour, direction)
+    return RadianceField(position, colour, direction, features=features)
 
 
 def direction_encoding(

@@ -29,7 +29,7 @@ def radiance_grid(
     depth: Depth = 1,
     colour_depth: Depth = 2,
     activation: ActivationName = "relu",
-    features: Size = 15,
+    features: Size = 16,
     directions: Directions = "harmonics",
     levels: Levels = 16,
     level_features: TableFeatures = 2,
@@ -48,8 +48,8 @@ def radiance_grid(
 ) -> RadianceField:
     """A radiance field of a hash grid over [-1, 1]^3 and two small perceptrons (Mueller et al. 2022).
 
-    The first, of `depth` activated layers of `width`, maps what the grid has at a position to density and `features`;
-    the second, of `colour_depth`, maps features and directions to colour.
+    The first, of `depth` activated layers of `width`, maps what the grid has at a position to `features`, the first of
+    which is the logarithm of the density; the second, of `colour_depth`, maps features and directions to colour.
 
     Args:
         activation: `relu` as published, or `staf`, `siren`, `finer`, `wire`, `gauss`.
@@ -73,10 +73,10 @@ def radiance_grid(
         interpolation=interpolation,
         **runtime,
     )
-    position = family.network(3, 1 + features, width=width, depth=depth, encoding=encoding, **runtime)
+    position = family.network(3, features, width=width, depth=depth, encoding=encoding, **runtime)
     direction, seen = direction_encoding(directions, device, dtype)
     colour = family.network(features + seen, 3, width=width, depth=colour_depth, **runtime)
-    return RadianceField(position, colour, direction)
+    return RadianceField(position, colour, direction, features=features, shared=True)
 
 
 SPEC = NetworkSpec(

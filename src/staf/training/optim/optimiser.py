@@ -8,17 +8,18 @@ from torch import Tensor, nn
 from staf.nn import parameter_roles
 from staf.training.optim.muon import Muon
 from staf.training.optim.soap import Soap
-from staf.training.optim.table_adam import TableAdam
 from staf.training.recipe import Recipe
 
 ACTIVATION_ROLES = ("amplitude", "frequency", "phase")
 ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
 MUON_STATE = ("momentum_buffer",)
+# A step sees a fraction of a table's rows, whose gradients are as small as one point's share in the mean loss.
+TABLE_ADAM = {"betas": (0.9, 0.99), "eps": 1e-15}
 SOAP_STATE = (*ADAM_STATE, "left", "left_basis", "right", "right_basis")
 
 
 class Optimiser:
-    """Adam, Muon and SOAP over a field's roles, and `TableAdam` on the tables of hash grids.
+    """Adam, Muon and SOAP over a field's roles.
 
     Muon trains the hidden matrices; SOAP also the first and the last layer's, with Adam's rate, and complex ones. The
     parameters of a stack of networks (`stacked`) have a leading axis. Rates are device tensors, read from one row of a
@@ -54,7 +55,10 @@ class Optimiser:
         if groups:
             self.optimisers.append(_adam(list(groups.values()), self._rates))
         if tables:
-            self.optimisers.append(TableAdam(tables, lr=self._rates[list(self.base_rates).index("table")]))
+            rate = self._rates[list(self.base_rates).index("table")]
+            self.optimisers.append(
+                torch.optim.Adam(tables, lr=rate, **TABLE_ADAM, fused=True, capturable=rate.is_cuda)  # type: ignore
+            )
         if recipe.optimiser == "soap" and (edges or matrices):
             rated = dict(zip(self.base_rates, self._rates, strict=True))
             parts = {"edge": edges, "matrix": matrices}
