@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from staf._typing import Float
 from staf.nn.perceptron import in_parts
@@ -57,33 +58,57 @@ def exp_limited(x: Tensor) -> Tensor:
 class SphericalHarmonics(nn.Module):
     """Real spherical harmonics of unit directions up to degree 3: (n, 3) to (n, 16), orthonormal on the sphere.
 
+    Each is a sum of products of up to three of 1, x, y, z: `PRODUCTS` lists (harmonic, factors, coefficient).
+
     >>> [round(value, 4) for value in SphericalHarmonics()(torch.tensor([[0.0, 0.0, 1.0]]))[0, :3].tolist()]
-    [0.2821, -0.0, 0.4886]
+    [0.2821, 0.0, 0.4886]
     """
 
     features = 16
+    monomials: Tensor
+    matrix: Tensor
+
+    def __init__(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> None:
+        super().__init__()
+        # Which of 1, x, y, z each monomial is a product of, and what it counts in each harmonic.
+        known = sorted({"".join(sorted(factors.rjust(3, "1"))) for _, factors, _ in PRODUCTS})
+        places = torch.tensor([["1xyz".index(factor) for factor in monomial] for monomial in known])
+        matrix = torch.zeros(len(known), self.features, dtype=torch.float64)
+        for harmonic, factors, coefficient in PRODUCTS:
+            matrix[known.index("".join(sorted(factors.rjust(3, "1")))), harmonic] += coefficient
+        self.register_buffer("monomials", places.T.contiguous().to(device), persistent=False)
+        self.register_buffer("matrix", matrix.to(device, dtype or torch.get_default_dtype()), persistent=False)
 
     def forward(self, direction: Float[Tensor, "n 3"]) -> Float[Tensor, "n 16"]:
-        x, y, z = direction.unbind(-1)
-        xx, yy, zz = x * x, y * y, z * z
-        return torch.stack(
-            [
-                torch.full_like(x, 0.28209479177387814),
-                -0.48860251190291987 * y,
-                0.48860251190291987 * z,
-                -0.48860251190291987 * x,
-                1.0925484305920792 * x * y,
-                -1.0925484305920792 * y * z,
-                0.94617469575755997 * zz - 0.31539156525251999,
-                -1.0925484305920792 * x * z,
-                0.54627421529603959 * (xx - yy),
-                0.59004358992664352 * y * (yy - 3 * xx),
-                2.8906114426405538 * x * y * z,
-                0.45704579946446572 * y * (1 - 5 * zz),
-                0.3731763325901154 * z * (5 * zz - 3),
-                0.45704579946446572 * x * (1 - 5 * zz),
-                1.4453057213202769 * z * (xx - yy),
-                0.59004358992664352 * x * (3 * yy - xx),
-            ],
-            -1,
-        )
+        factors = functional.pad(direction, (1, 0), value=1.0)
+        first, second, third = (factors.index_select(1, places) for places in self.monomials)
+        with torch.autocast(direction.device.type, enabled=False):
+            return (first * second * third) @ self.matrix
+
+
+PRODUCTS = (
+    (0, "", 0.28209479177387814),
+    (1, "y", -0.48860251190291987),
+    (2, "z", 0.48860251190291987),
+    (3, "x", -0.48860251190291987),
+    (4, "xy", 1.0925484305920792),
+    (5, "yz", -1.0925484305920792),
+    (6, "zz", 0.94617469575755997),
+    (6, "", -0.31539156525251999),
+    (7, "xz", -1.0925484305920792),
+    (8, "xx", 0.54627421529603959),
+    (8, "yy", -0.54627421529603959),
+    (9, "yyy", 0.59004358992664352),
+    (9, "xxy", -3 * 0.59004358992664352),
+    (10, "xyz", 2.8906114426405538),
+    (11, "y", 0.45704579946446572),
+    (11, "yzz", -5 * 0.45704579946446572),
+    (12, "zzz", 5 * 0.3731763325901154),
+    (12, "z", -3 * 0.3731763325901154),
+    (13, "x", 0.45704579946446572),
+    (13, "xzz", -5 * 0.45704579946446572),
+    (14, "xxz", 1.4453057213202769),
+    (14, "yyz", -1.4453057213202769),
+    (15, "xyy", 3 * 0.59004358992664352),
+    (15, "xxx", -0.59004358992664352),
+)

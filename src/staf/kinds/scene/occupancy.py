@@ -10,7 +10,8 @@ from torch import Tensor
 from staf._typing import Bool, Float
 
 Density = Callable[[Tensor], Tensor]
-RESOLUTION = 128
+# Cells along a side, by type of device.
+RESOLUTION = {"cpu": 64, "cuda": 128}
 # Points whose density is computed together.
 CHUNK = {"cpu": 2**16, "cuda": 2**20}
 
@@ -30,13 +31,14 @@ class OccupancyGrid:
     def __init__(
         self,
         *,
-        resolution: int = RESOLUTION,
+        resolution: int | None = None,
         step: float,
         threshold: float = 0.01,
         decay: float = 0.95,
         device: torch.device | str = "cpu",
         seed: int = 0,
     ) -> None:
+        resolution = resolution or RESOLUTION.get(torch.device(device).type, RESOLUTION["cuda"])
         shape = (resolution, resolution, resolution)
         self.resolution, self.step, self.threshold, self.decay = resolution, step, threshold, decay
         self.density = torch.zeros(shape, device=device)
@@ -95,7 +97,7 @@ class OccupancyGrid:
 
 
 def occupancy_of(
-    density: Density, *, resolution: int = RESOLUTION, step: float, device: torch.device | str
+    density: Density, *, resolution: int | None = None, step: float, device: torch.device | str
 ) -> Bool[Tensor, "x y z"]:
     """The occupied cells of a trained field, looked at twice in every cell, with their neighbours."""
     grid = OccupancyGrid(resolution=resolution, step=step, decay=1.0, device=device)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 import torch
 from torch import Tensor, nn
 
-from staf.kinds.scene.occupancy import RESOLUTION, OccupancyGrid
+from staf.kinds.scene.occupancy import OccupancyGrid
 from staf.kinds.scene.photos import MOST_BYTES, PhotoPool
 from staf.kinds.scene.reading import Views
 from staf.kinds.scene.rendering import on_background, render_views, sample_coordinates
 from staf.metrics import psnr, ssim
 from staf.ops.squared_error import weighted_squared_error
-from staf.ops.volume_rendering import composite, march, ray_box
+from staf.ops.volume_rendering import Samples, composite, march, ray_box, visible
 from staf.training.task import Batch, Predict
 
 if TYPE_CHECKING:
@@ -26,8 +26,12 @@ if TYPE_CHECKING:
 UPDATE_EVERY = 16
 UPDATE_ALL = 256
 PARTS = 4
-# Samples of one step on each type of device; rays that do not fit are left out of that step.
-SAMPLES = {"cpu": 2**15, "cuda": 2**18}
+# Samples of one step on each type of device; rays that do not fit are left out of that step. So many times as many are
+# looked at, to see which of them light reaches: behind the first surface lie two thirds of them.
+SAMPLES = {"cpu": 2**14, "cuda": 2**17}
+LOOKED_AT = 4
+# Samples that less light than this reaches are not trained on.
+STOP = 1e-3
 # Photos of the training set that are measured where none were held out, and to see whether a target is reached.
 MEASURED = 8
 
@@ -43,8 +47,8 @@ class Radiance:
 
     Args:
         scene: photos, cameras and box.
-        samples: of one step; by default 2^18 on a GPU and 2^15 on a CPU.
-        resolution: cells along a side of the occupancy grid.
+        samples: of one step; by default 2^17 on a GPU and 2^14 on a CPU.
+        resolution: cells along a side of the occupancy grid; by default 128 on a GPU and 64 on a CPU.
         most_bytes: photos beyond so many bytes take turns on the device.
     """
 
@@ -56,7 +60,7 @@ class Radiance:
         scene: Scene,
         *,
         samples: int | None = None,
-        resolution: int = RESOLUTION,
+        resolution: int | None = None,
         most_bytes: int = MOST_BYTES,
         seed: int = 0,
     ) -> None:
@@ -67,6 +71,7 @@ class Radiance:
         self.cameras = scene.in_box(scene.train.cameras)
         self.photos = PhotoPool(scene.train.pixels, most_bytes=most_bytes, seed=seed)
         self.draws = torch.zeros((), dtype=torch.long)
+        self._salts = (seed * 8 + torch.arange(4)) * 277803737
         self.grid = OccupancyGrid(resolution=resolution, step=self.step, seed=seed)
         self._samples = samples
         self.samples = samples or SAMPLES["cpu"]
@@ -91,19 +96,17 @@ class Radiance:
         origin, direction = self.cameras.rays(self.photos.view[slot], (inside // width) + 0.5, (inside % width) + 0.5)
         self.draws += 1
         pixels, behind = self.photos.at(slot, inside), self.background.expand(len(index), 3)
+        drawn = self._uniform(index)
         if pixels.shape[1] == 4:
-            behind = torch.stack([self._uniform(index, salt) for salt in (1, 2, 3)], -1)
+            behind = drawn[:, 1:]
         if weight is None:
             weight = torch.full((len(index),), 1.0 / len(index), device=index.device)
-        coordinates = torch.cat([origin, direction, self._uniform(index, 0)[:, None], behind], -1)
+        coordinates = torch.cat([origin, direction, drawn[:, :1], behind], -1)
         return Batch(coordinates, on_background(pixels, behind), weight)
 
     def loss(self, field: nn.Module, batch: Batch) -> Tensor:
         origin, direction, offset, behind = batch.coordinates.split([3, 3, 1, 3], -1)
-        near, far = ray_box(origin, direction)
-        found = march(
-            origin, direction, near, far, self.grid.occupied, step=self.step, budget=self.samples, offset=offset[:, 0]
-        )
+        found = self._visible(field, origin, direction, offset[:, 0])
         values = field(sample_coordinates(origin, direction, found.distance, found.ray))
         width = torch.full_like(found.distance, self.step)
         density, colour = values[:, 0].contiguous(), values[:, 1:].contiguous()
@@ -114,6 +117,22 @@ class Radiance:
         weight = batch.weight * whole
         weight = weight * (batch.weight.sum() / weight.sum().clamp(min=1e-12))
         return weighted_squared_error(shown.colour + (1 - shown.opacity)[:, None] * behind, batch.target, weight)
+
+    @torch.no_grad()
+    def _visible(self, field: nn.Module, origin: Tensor, direction: Tensor, offset: Tensor) -> Samples:
+        """The samples of rays that light reaches, by the field's present density."""
+        found = march(
+            origin,
+            direction,
+            *ray_box(origin, direction),
+            self.grid.occupied,
+            step=self.step,
+            budget=LOOKED_AT * self.samples,
+            offset=offset,
+        )
+        positions = sample_coordinates(origin, direction, found.distance, found.ray)[:, :3]
+        width = torch.full_like(found.distance, self.step)
+        return visible(found, density_of(field, positions), width, stop=STOP, budget=self.samples)
 
     def callbacks(self) -> list[Callable[[State], None]]:
         """What a trainer calls between steps: cells that hold matter are looked at again, and photos take turns."""
@@ -156,20 +175,20 @@ class Radiance:
         return {"task": "radiance", "convention": "centres", "signal": self.signal.metadata()}
 
     def to(self, device: torch.device | str) -> Self:
-        self.background, self.draws = self.background.to(device), self.draws.to(device)
+        self.background, self.draws, self._salts = (t.to(device) for t in (self.background, self.draws, self._salts))
         self.cameras, self.photos = self.cameras.to(device), self.photos.to(device)
         self.samples = self._samples or SAMPLES.get(torch.device(device).type, SAMPLES["cuda"])
         grid = OccupancyGrid(resolution=self.resolution, step=self.step, device=device, seed=self.seed)
-        if self.grid.updates:
+        if self.grid.updates and grid.resolution == self.grid.resolution:
             grid.density.copy_(self.grid.density)
             grid.updates = self.grid.updates
             grid.decide()
         self.grid = grid
         return self
 
-    def _uniform(self, index: Tensor, salt: int) -> Tensor:
-        """A number in [0, 1) for each ray, another in each step: a hash of pixel and step, so that it is captured."""
-        mixed = (index * 747796405 + self.draws * 2891336453 + (self.seed * 8 + salt) * 277803737) & 0xFFFFFFFF
+    def _uniform(self, index: Tensor) -> Tensor:
+        """Four numbers in [0, 1) for each ray, others in each step: hashes of pixel and step, so that it is captured."""
+        mixed = ((index * 747796405)[:, None] + (self.draws * 2891336453 + self._salts)) & 0xFFFFFFFF
         for _ in range(2):
             mixed = (((mixed >> 16) ^ mixed) * 73244475) & 0xFFFFFFFF
         return ((mixed >> 16) ^ mixed).float() / 2**32 * (1 - 2**-20)

@@ -76,7 +76,7 @@ def direction_encoding(
     if directions == "plain":
         return None, 3
     if directions == "harmonics":
-        return SphericalHarmonics(), SphericalHarmonics.features
+        return SphericalHarmonics(device, dtype), SphericalHarmonics.features
     encoding = FrequencyEncoding(3, bands=DIRECTION_BANDS, device=device, dtype=dtype)
     return encoding, encoding.out_features
 

@@ -251,6 +251,53 @@ def _march_kernel(
         tl.store(count_pointer + ray, found)
 
 
+@triton.jit
+def _count_visible_kernel(
+    density_pointer, width_pointer, start_pointer, count_pointer, seen_pointer, stop, darkest, SAMPLES: tl.constexpr
+):
+    """How many samples of a ray at least `stop` of the light reaches."""
+    ray = tl.program_id(0)
+    first = tl.load(start_pointer + ray).to(tl.int64)
+    count = tl.load(count_pointer + ray).to(tl.int32)
+    seen = 0
+    before = 0.0
+    done = 0
+    while done < count:
+        inside = done + tl.arange(0, SAMPLES)
+        exists = inside < count
+        optical, _, _ = _optical(density_pointer, width_pointer, first + inside, exists)
+        _, _, counted, before = _weights(optical, before, exists, stop)
+        seen += tl.sum(counted.to(tl.int32), axis=0)
+        done = tl.where(before > darkest, count, done + SAMPLES)
+    tl.store(seen_pointer + ray, seen)
+
+
+@triton.jit
+def _pack_kernel(
+    distance_pointer,
+    start_pointer,
+    to_pointer,
+    seen_pointer,
+    packed_pointer,
+    ray_pointer,
+    budget,
+    SAMPLES: tl.constexpr,
+):
+    """Copy the first samples of a ray to where they belong in a shorter list."""
+    ray = tl.program_id(0)
+    first = tl.load(start_pointer + ray).to(tl.int64)
+    to = tl.load(to_pointer + ray)
+    count = tl.minimum(tl.load(seen_pointer + ray), budget - to)
+    done = 0
+    while done < count:
+        inside = done + tl.arange(0, SAMPLES)
+        exists = inside < count
+        distance = tl.load(distance_pointer + first + inside, mask=exists, other=0.0)
+        tl.store(packed_pointer + to + inside, distance, mask=exists)
+        tl.store(ray_pointer + to + inside, tl.zeros_like(inside) + ray, mask=exists)
+        done += SAMPLES
+
+
 def composite(
     density: Tensor,
     colour: Tensor,
@@ -327,6 +374,31 @@ def march(
             start = (count.cumsum(0, dtype=torch.int32) - count).clamp_(max=budget)
             _march_kernel[(rays,)](*given, cells, start, *outputs[1:], WRITE=True, **sizes)
     return distance, ray.long(), start.long(), torch.minimum(count, budget - start).long()
+
+
+def visible(
+    density: Tensor,
+    width: Tensor,
+    distance: Tensor,
+    ray: Tensor,
+    start: Tensor,
+    count: Tensor,
+    stop: float,
+    budget: int,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """As `visible_reference`: samples are counted, then copied."""
+    rays, device = len(start), density.device
+    packed = torch.zeros(budget, device=device)
+    of, seen = (torch.zeros(size, device=device, dtype=torch.int32) for size in (budget, rays))
+    to = torch.zeros_like(seen)
+    if rays:
+        density, width, distance, start, count = (t.contiguous() for t in (density, width, distance, start, count))
+        sizes = {"SAMPLES": SAMPLES, "num_warps": 1}
+        with torch.cuda.device(device):
+            _count_visible_kernel[(rays,)](density, width, start, count, seen, stop, _darkest(stop), **sizes)
+            to = (seen.cumsum(0, dtype=torch.int32) - seen).clamp_(max=budget)
+            _pack_kernel[(rays,)](distance, start, to, seen, packed, of, budget, **sizes)
+    return packed, of.long(), to.long(), torch.minimum(seen, budget - to).long()
 
 
 def _darkest(stop: float) -> float:
