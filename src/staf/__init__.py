@@ -63,7 +63,8 @@ if TYPE_CHECKING:
     from staf.kinds.shape.task import Occupancy
     from staf.many import ManyFits, fit_many
     from staf.nn import CoordinateMLP, SineSeries, ffn, finer, gauss, incode, mfn, pemlp, siren, staf, wire
-    from staf.nn import radiance, radiance_grid
+    from staf.nn.networks.radiance import radiance
+    from staf.nn.networks.radiance_grid import radiance_grid
     from staf.ops import backend
     from staf.planning import Budget, Plan, plan, plans, recipes
     from staf.signals import Signal, SignalError

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 import torch
 from torch import nn
 
+from staf.nn.activations import Finer, Gauss, Sine
 from staf.nn.architecture import Device, Runtime, network
 from staf.nn.arguments import Depth, Positive, Range, Size, Terms, refuse_unused
-from staf.nn.activations import Finer, Gauss, Sine
 from staf.nn.coordinate_mlp import CoordinateMLP
 from staf.nn.encodings_hash_grid import HashGridEncoding
 from staf.nn.init import SirenWeights, TorchWeights, WeightLaw

@@ -24,8 +24,8 @@ from staf.ops.linear import linear
 ActivationName = Literal["staf", "siren", "finer", "wire", "gauss", "relu"]
 OMEGA0, SIGMA, TERMS, FIRST_BIAS = 30.0, 10.0, 5, 5.0
 Make = Callable[[float], nn.Module]
-# Rows of so many numbers begin where 16 bytes do, and are multiplied several times faster on a GPU.
-ALIGNED = 4
+# Rows of multiples of so many numbers are multiplied several times faster on a GPU.
+ALIGNED = 16
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,16 @@ class Family:
         if self.activation == "wire":
             inputs = in_features if encoding is None else int(encoding.out_features)  # type: ignore[arg-type]
             complex_width = max(1, int(width / math.sqrt(2)))
-            frequencies = {"omega0": self.omega0, "hidden_omega0": hidden, "sigma0": self.sigma}
-            wire = Wire(inputs, out_features, width=complex_width, depth=depth, **frequencies, **runtime)
+            wire = Wire(
+                inputs,
+                out_features,
+                width=complex_width,
+                depth=depth,
+                omega0=self.omega0,
+                hidden_omega0=hidden,
+                sigma0=self.sigma,
+                **runtime,
+            )
             return wire if encoding is None else nn.Sequential(encoding, wire)
         make, weights = self._layers(runtime)
         return CoordinateMLP(
@@ -109,18 +117,20 @@ class Family:
         return table[self.activation]
 
 
-def in_parts(network: nn.Module, inputs: Sequence[Tensor], sizes: Sequence[int]) -> list[Tensor]:
-    """`network(cat(inputs)).split(sizes)`, computed so that no product has sides that GPUs are slow with.
+def in_parts(
+    network: nn.Module, inputs: Sequence[Tensor], sizes: Sequence[int], *, wanted: int | None = None
+) -> list[Tensor]:
+    """`network(cat(inputs)).split(sizes)[:wanted]`, computed so that no product has sides that GPUs are slow with.
 
     >>> field = Family("siren").network(5, 7, width=8, depth=2)
     >>> x, y = torch.rand(2, 3), torch.rand(2, 2)
     >>> [part.shape[1] for part in in_parts(field, (x, y), (1, 6))]
     [1, 6]
     """
-    fused = isinstance(network, CoordinateMLP) and inputs[0].is_cuda and not network.skip
-    if not fused or has_hooks(network, network.output, *network.layers):
+    plain = not isinstance(network, CoordinateMLP) or network.skip or not inputs[0].is_cuda
+    if plain or has_hooks(*network.modules()):
         whole = inputs[0] if len(inputs) == 1 else torch.cat(list(inputs), -1)
-        return list(network(whole).split(list(sizes), -1))
+        return list(network(whole).split(list(sizes), -1))[:wanted]
     assert isinstance(network, CoordinateMLP)
     spare = -sum(x.shape[-1] for x in inputs) % ALIGNED if len(inputs) > 1 else 0
     padding = [inputs[0].new_zeros(1, 1).expand(len(inputs[0]), spare)] if spare else []
@@ -134,4 +144,4 @@ def in_parts(network: nn.Module, inputs: Sequence[Tensor], sizes: Sequence[int])
     if len(sizes) == 1:
         return [network.output(z)]
     weights, biases = network.output.weight.split(list(sizes)), network.output.bias.split(list(sizes))
-    return [linear(z, weight, bias) for weight, bias in zip(weights, biases, strict=True)]
+    return [linear(z, weight, bias) for weight, bias in zip(weights[:wanted], biases[:wanted], strict=True)]

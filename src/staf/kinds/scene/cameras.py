@@ -94,9 +94,7 @@ class Cameras:
             raise SignalError(f"size must be between 1 and {MOST_PIXELS:,} pixels a side, got {width}x{height}")
         factor = width / self.width
         shift = torch.tensor([0.0, (height - self.height * factor) / 2]).to(self.centre)
-        return replace(
-            self, focal=self.focal * factor, centre=self.centre * factor + shift, height=height, width=width
-        )
+        return replace(self, focal=self.focal * factor, centre=self.centre * factor + shift, height=height, width=width)
 
     def to_plain(self) -> dict[str, Any]:
         """JSON-able data for `from_plain`."""
@@ -117,15 +115,14 @@ class Cameras:
         if not 1 <= count <= MOST_CAMERAS or not (1 <= height <= MOST_PIXELS and 1 <= width <= MOST_PIXELS):
             raise SignalError(f"{count} cameras of {width}x{height} pixels are not of a scene")
         shapes = {"poses": (count, 3, 4), "focal": (count, 2), "centre": (count, 2), "distortion": (count, 4)}
-        tensors = {}
+        tensors: dict[str, Tensor] = {}
         for name, shape in shapes.items():
             if data[name] is None and name == "distortion":
-                tensors[name] = None
                 continue
             tensors[name] = torch.tensor(data[name], dtype=torch.float32)
             if tuple(tensors[name].shape) != shape or not bool(tensors[name].isfinite().all()):
                 raise SignalError(f"{name} of cameras must be {shape} numbers, got {tuple(tensors[name].shape)}")
-        return cls(tensors["poses"], tensors["focal"], tensors["centre"], tensors["distortion"], height, width)
+        return cls(tensors["poses"], tensors["focal"], tensors["centre"], tensors.get("distortion"), height, width)
 
     def to(self, device: torch.device | str) -> Cameras:
         """The same cameras on another device."""

@@ -92,6 +92,12 @@ def on_background(pixels: UInt8[Tensor, "*n c"], background: Tensor) -> Float[Te
     return colour * cover + (1 - cover) * background
 
 
+def depth_of(shown: Rendered, half: float) -> Float[Tensor, "h w"]:
+    """The mean distance of what is seen, in the scene's own units; 0 where more than half of the light passes."""
+    solid = shown.opacity > 0.5
+    return torch.where(solid, shown.depth / shown.opacity.clamp(min=0.5), 0) * half
+
+
 def render_views(
     predict: Predict,
     cameras: Cameras,

@@ -18,7 +18,7 @@ from torch import Tensor
 from staf.kinds.scene.cameras import Cameras, orbit
 from staf.kinds.scene.occupancy import occupancy_of
 from staf.kinds.scene.reading import Views, bounds, read_views
-from staf.kinds.scene.rendering import on_background, render_views
+from staf.kinds.scene.rendering import depth_of, on_background, render_views
 from staf.signals.base import Signal, as_array
 from staf.signals.errors import NoSamples, SignalError
 from staf.signals.grid import Convention
@@ -326,7 +326,7 @@ class Scene(Signal):
         pictures, depths = [], []
         for shown in render_views(predict, inside, occupied, behind, step=self.step):
             pictures.append((shown.colour.clamp(0, 1) * 255).round().to("cpu", torch.uint8))
-            depths.append((shown.depth * self.half).cpu())
+            depths.append(depth_of(shown, self.half).cpu())
         names = [f"view {i}" for i in range(len(cameras))]
         return self.with_views(Views(names, torch.stack(pictures), cameras, torch.stack(depths)))
 
@@ -358,7 +358,7 @@ class Scene(Signal):
 
         return Radiance(self)
 
-    def plan_rules(self) -> Mapping[str, Rule]:
+    def plan_rules(self) -> Mapping[str, Rule | None]:
         """What this kind of signal changes of the rules of planning, by topic."""
         from staf.kinds.scene.plan import rules
 

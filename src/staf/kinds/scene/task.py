@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from staf.kinds.scene.occupancy import OccupancyGrid
 from staf.kinds.scene.photos import MOST_BYTES, PhotoPool
 from staf.kinds.scene.reading import Views
-from staf.kinds.scene.rendering import on_background, render_views, sample_coordinates
+from staf.kinds.scene.rendering import depth_of, on_background, render_views, sample_coordinates
 from staf.metrics import psnr, ssim
 from staf.ops.squared_error import weighted_squared_error
 from staf.ops.volume_rendering import Samples, composite, march, ray_box, visible
@@ -166,7 +166,7 @@ class Radiance:
             levels.append(float(psnr(found, target, data_range=1.0)))
             similarities.append(float(ssim(found, target, data_range=1.0)))
             pictures.append((found.movedim(0, -1) * 255).round().to("cpu", torch.uint8))
-            depths.append((picture.depth * self.signal.half).cpu())
+            depths.append(depth_of(picture, self.signal.half).cpu())
         if keep:
             self._rendered = Views(views.names, torch.stack(pictures), views.cameras, torch.stack(depths))
         return {"psnr": sum(levels) / len(levels), "ssim": sum(similarities) / len(levels)}
@@ -187,7 +187,7 @@ class Radiance:
         return self
 
     def _uniform(self, index: Tensor) -> Tensor:
-        """Four numbers in [0, 1) for each ray, others in each step: hashes of pixel and step, so that it is captured."""
+        """Four numbers in [0, 1) for each ray, others in each step: hashes of pixel and step, which can be captured."""
         mixed = ((index * 747796405)[:, None] + (self.draws * 2891336453 + self._salts)) & 0xFFFFFFFF
         for _ in range(2):
             mixed = (((mixed >> 16) ^ mixed) * 73244475) & 0xFFFFFFFF

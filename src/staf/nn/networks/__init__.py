@@ -9,6 +9,7 @@ scenes, made of the layers of the others: a plan chooses them, and files name th
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -30,6 +31,7 @@ __all__ = [
     "Row",
     "Settings",
     "build",
+    "model_of",
     "network_named",
     "register",
 ]
@@ -62,6 +64,20 @@ def network_named(name: str) -> NetworkSpec:
     if name not in NETWORKS:
         raise ValueError(f"there is no model {name!r}; {did_you_mean(name, NETWORKS)}")
     return NETWORKS[name]
+
+
+def model_of(architecture: Mapping[str, Any]) -> str:
+    """The name for `--model` of an architecture: its own, or of the network whose layers it is made of.
+
+    >>> model_of({"name": "radiance", "arguments": {"activation": "relu"}})
+    'pemlp'
+    """
+    name = architecture["name"]
+    if name not in SCENE_NETWORKS:
+        return name
+    activation = architecture["arguments"]["activation"]
+    with_layers = {spec.scene[name].constants["activation"]: spec.name for spec in NETWORKS.values() if spec.scene}
+    return with_layers[activation]
 
 
 def build(

@@ -12,7 +12,7 @@ from staf.nn.arguments import Bands, Depth, NonNegative, Positive, Range, Size, 
 from staf.nn.encodings import FrequencyEncoding
 from staf.nn.networks.spec import NetworkSpec, Rates
 from staf.nn.perceptron import FIRST_BIAS, OMEGA0, SIGMA, TERMS, ActivationName, Family
-from staf.nn.radiance import RadianceField, SphericalHarmonics
+from staf.nn.radiance_field import RadianceField, SphericalHarmonics
 
 Directions = Literal["plain", "harmonics", "frequencies"]
 Six = Annotated[int, Range(6, 6)]
@@ -57,8 +57,7 @@ def radiance(
     """
     runtime: Runtime = {"generator": generator, "device": device, "dtype": dtype}
     family = Family(activation, omega0, hidden_omega0, sigma, terms, first_bias)
-    placed = {"device": device, "dtype": dtype}
-    encoding = None if bands is None else FrequencyEncoding(3, bands=bands, **placed)
+    encoding = None if bands is None else FrequencyEncoding(3, bands=bands, device=device, dtype=dtype)
     position = family.network(3, 1 + features, width=width, depth=depth, encoding=encoding, **runtime)
     direction, seen = direction_encoding(directions, device, dtype)
     colour = family.network(features + seen, 3, width=width, depth=depth, **runtime)
@@ -76,7 +75,7 @@ def direction_encoding(
     if directions == "plain":
         return None, 3
     if directions == "harmonics":
-        return SphericalHarmonics(device, dtype), SphericalHarmonics.features
+        return SphericalHarmonics(), SphericalHarmonics.features
     encoding = FrequencyEncoding(3, bands=DIRECTION_BANDS, device=device, dtype=dtype)
     return encoding, encoding.out_features
 

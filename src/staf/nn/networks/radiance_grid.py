@@ -12,7 +12,7 @@ from staf.nn.encodings_hash_grid import HashGridEncoding
 from staf.nn.networks.radiance import Directions, Four, Six, direction_encoding
 from staf.nn.networks.spec import NetworkSpec, Rates
 from staf.nn.perceptron import FIRST_BIAS, OMEGA0, SIGMA, TERMS, ActivationName, Family
-from staf.nn.radiance import RadianceField
+from staf.nn.radiance_field import RadianceField
 
 Levels = Annotated[int, Range(1, 32)]
 TableFeatures = Annotated[int, Range(1, 8)]

@@ -59,7 +59,14 @@ def march_reference(
 
 
 def visible_reference(
-    density: Tensor, width: Tensor, distance: Tensor, ray: Tensor, start: Tensor, count: Tensor, stop: float, budget: int
+    density: Tensor,
+    width: Tensor,
+    distance: Tensor,
+    ray: Tensor,
+    start: Tensor,
+    count: Tensor,
+    stop: float,
+    budget: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The samples with exp(-sum_{j<i} s_j w_j) >= stop, which are the first of each ray, packed as `march` packs."""
     steps = torch.arange(int(count.max()) if len(count) else 0, device=count.device)

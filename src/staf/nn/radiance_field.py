@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -41,7 +43,7 @@ class RadianceField(nn.Module):
 
     def density(self, positions: Float[Tensor, "n 3"]) -> Float[Tensor, " n"]:
         """Density (n,) at positions, which needs no direction."""
-        return exp_limited(in_parts(self.position, (positions,), self.sizes)[0][:, 0])
+        return exp_limited(in_parts(self.position, (positions,), self.sizes, wanted=1)[0][:, 0])
 
     def forward(self, coordinates: Float[Tensor, "n 6"]) -> Float[Tensor, "n 4"]:
         parts = in_parts(self.position, (coordinates[:, :3],), self.sizes)
@@ -65,25 +67,28 @@ class SphericalHarmonics(nn.Module):
     """
 
     features = 16
-    monomials: Tensor
-    matrix: Tensor
-
-    def __init__(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> None:
-        super().__init__()
-        # Which of 1, x, y, z each monomial is a product of, and what it counts in each harmonic.
-        known = sorted({"".join(sorted(factors.rjust(3, "1"))) for _, factors, _ in PRODUCTS})
-        places = torch.tensor([["1xyz".index(factor) for factor in monomial] for monomial in known])
-        matrix = torch.zeros(len(known), self.features, dtype=torch.float64)
-        for harmonic, factors, coefficient in PRODUCTS:
-            matrix[known.index("".join(sorted(factors.rjust(3, "1")))), harmonic] += coefficient
-        self.register_buffer("monomials", places.T.contiguous().to(device), persistent=False)
-        self.register_buffer("matrix", matrix.to(device, dtype or torch.get_default_dtype()), persistent=False)
 
     def forward(self, direction: Float[Tensor, "n 3"]) -> Float[Tensor, "n 16"]:
+        monomials, matrix = _tables(direction.device, direction.dtype)
         factors = functional.pad(direction, (1, 0), value=1.0)
-        first, second, third = (factors.index_select(1, places) for places in self.monomials)
+        first, second, third = (factors.index_select(1, places) for places in monomials)
         with torch.autocast(direction.device.type, enabled=False):
-            return (first * second * third) @ self.matrix
+            return (first * second * third) @ matrix
+
+
+@cache
+def _tables(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Which of 1, x, y, z each monomial is a product of, (3, m), and what it counts in each harmonic, (m, 16)."""
+    known = sorted({_monomial(factors) for _, factors, _ in PRODUCTS})
+    places = torch.tensor([["1xyz".index(factor) for factor in monomial] for monomial in known])
+    matrix = torch.zeros(len(known), SphericalHarmonics.features, dtype=torch.float64)
+    for harmonic, factors, coefficient in PRODUCTS:
+        matrix[known.index(_monomial(factors)), harmonic] += coefficient
+    return places.T.contiguous().to(device), matrix.to(device, dtype)
+
+
+def _monomial(factors: str) -> str:
+    return "".join(sorted(factors.rjust(3, "1")))
 
 
 PRODUCTS = (
