@@ -20,9 +20,10 @@ _HOMES = {
     **dict.fromkeys(("WindowedField", "WindowedFit", "fit_windows", "load_windows"), "staf.windows"),
     **dict.fromkeys(("FieldSet", "load_many"), "staf.storage.field_set"),
     **dict.fromkeys(("FileError",), "staf.storage"),
-    **dict.fromkeys(("Audio", "Grid", "Image", "Shape", "open"), "staf.kinds"),
+    **dict.fromkeys(("Audio", "Grid", "Image", "Scene", "Shape", "open"), "staf.kinds"),
     **dict.fromkeys(("Signal", "SignalError"), "staf.signals"),
     **dict.fromkeys(("Occupancy",), "staf.kinds.shape.task"),
+    **dict.fromkeys(("Radiance",), "staf.kinds.scene.task"),
     **dict.fromkeys(("Budget", "Plan", "plan", "plans", "recipes"), "staf.planning"),
     **dict.fromkeys(("Interrupted", "Muon", "Recipe", "Soap"), "staf.training"),
     **dict.fromkeys(("Constant", "Cosine", "Exponential"), "staf.training"),
@@ -30,6 +31,7 @@ _HOMES = {
         ("CoordinateMLP", "SineSeries", "ffn", "finer", "gauss", "incode", "mfn", "pemlp", "siren", "staf", "wire"),
         "staf.nn",
     ),
+    **dict.fromkeys(("radiance", "radiance_grid"), "staf.nn"),
     **dict.fromkeys(("backend",), "staf.ops"),
     **dict.fromkeys(("Reconstruction",), "staf.tasks"),
 }
@@ -62,8 +64,10 @@ if TYPE_CHECKING:
     from staf.kinds import Audio as Audio
     from staf.kinds import Grid as Grid
     from staf.kinds import Image as Image
+    from staf.kinds import Scene as Scene
     from staf.kinds import Shape as Shape
     from staf.kinds import open as open
+    from staf.kinds.scene.task import Radiance as Radiance
     from staf.kinds.shape.task import Occupancy as Occupancy
     from staf.many import ManyFits as ManyFits
     from staf.many import fit_many as fit_many
@@ -78,6 +82,8 @@ if TYPE_CHECKING:
     from staf.nn import siren as siren
     from staf.nn import staf as staf
     from staf.nn import wire as wire
+    from staf.nn.networks.radiance import radiance as radiance
+    from staf.nn.networks.radiance_grid import radiance_grid as radiance_grid
     from staf.ops import backend as backend
     from staf.planning import Budget as Budget
     from staf.planning import Plan as Plan

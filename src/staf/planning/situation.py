@@ -33,12 +33,14 @@ class Choice:
     """What a rule decides: entries of the recipe, arguments of the network, and why.
 
     `start` changes the network after it is built, before the first step. A choice without a `reason` is not explained.
+    `spec` is another network to build than the model itself: one that is made of the model's layers.
     """
 
     reason: str = ""
     recipe: Mapping[str, Any] = field(default_factory=dict)
     arguments: Mapping[str, Any] = field(default_factory=dict)
     start: Callable[[nn.Module], None] | None = None
+    spec: NetworkSpec | None = None
 
 
 Rule = Callable[["Situation"], Choice]

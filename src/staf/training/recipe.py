@@ -21,7 +21,7 @@ class Recipe:
     `steps` counts optimiser steps; with `epochs` given instead, a step is one mini-batch of `batch` points and an
     epoch visits every point once. `batch=None` is the full batch. Learning rates: `rate` is Adam's (and SOAP's on the
     first and the last layer), `matrix_rate` is Muon's or SOAP's on the hidden matrices, and the rates of C, Omega and
-    Phi are multiples of `rate`.
+    Phi, and of the tables of hash grids, are multiples of `rate`.
 
     >>> Recipe(steps=100, batch=None).total_steps(points=65536)
     100
@@ -38,6 +38,7 @@ class Recipe:
     amplitude_rate: float = 1.0
     frequency_rate: float = 1.0
     phase_rate: float = 1.0
+    table_rate: float = 1.0
     schedule: Schedule = field(default_factory=Cosine)
     freeze_activations_from: int | None = None
     seconds: float | None = None
@@ -64,7 +65,7 @@ class Recipe:
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):
                 raise ValueError(f"{name} must be positive, got {value}")
-        for name in ("amplitude_rate", "frequency_rate", "phase_rate"):
+        for name in ("amplitude_rate", "frequency_rate", "phase_rate", "table_rate"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):
                 raise ValueError(f"{name} must not be negative, got {value}")

@@ -13,6 +13,8 @@ from staf.training.recipe import Recipe
 ACTIVATION_ROLES = ("amplitude", "frequency", "phase")
 ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
 MUON_STATE = ("momentum_buffer",)
+# A step sees a fraction of a table's rows, whose gradients are as small as one point's share in the mean loss.
+TABLE_ADAM = {"betas": (0.9, 0.99), "eps": 1e-15}
 SOAP_STATE = (*ADAM_STATE, "left", "left_basis", "right", "right_basis")
 
 
@@ -35,12 +37,14 @@ class Optimiser:
         self.names = list(trainable)
         self.parameters = list(trainable.values())
         device = self.parameters[0].device
-        factors = {role: getattr(recipe, f"{role}_rate") for role in ACTIVATION_ROLES}
+        factors = {role: getattr(recipe, f"{role}_rate") for role in (*ACTIVATION_ROLES, "table")}
         groups: dict[str, list[Tensor]] = {}
         for name, parameter in trainable.items():
             groups.setdefault(_group(roles[name], parameter, recipe.optimiser, stacked), []).append(parameter)
-        edges, matrices = groups.pop("edge", []), groups.pop("matrix", [])
+        edges, matrices, tables = (groups.pop(role, []) for role in ("edge", "matrix", "table"))
         self.base_rates = {role: recipe.rate * factors.get(role, 1.0) for role in groups}
+        if tables:
+            self.base_rates["table"] = recipe.rate * factors["table"]
         if edges:
             self.base_rates["edge"] = recipe.rate
         if matrices:
@@ -50,6 +54,11 @@ class Optimiser:
         self.optimisers: list[torch.optim.Optimizer] = []
         if groups:
             self.optimisers.append(_adam(list(groups.values()), self._rates))
+        if tables:
+            rate = self._rates[list(self.base_rates).index("table")]
+            self.optimisers.append(
+                torch.optim.Adam(tables, lr=rate, **TABLE_ADAM, fused=True, capturable=rate.is_cuda)  # type: ignore
+            )
         if recipe.optimiser == "soap" and (edges or matrices):
             rated = dict(zip(self.base_rates, self._rates, strict=True))
             parts = {"edge": edges, "matrix": matrices}
