@@ -12,9 +12,9 @@ import numpy as np
 
 from staf.kinds.image.colour import cmyk_to_rgb, fitting_profile
 from staf.kinds.image.conversion import ORIENTATION_TAG, upright
-from staf.kinds.image.reading import check_size, damage_named
+from staf.kinds.image.reading import check_size
 from staf.kinds.image.signal import Image
-from staf.signals.errors import SignalError
+from staf.signals.errors import SignalError, damage_named
 
 READABLE = ("MINISBLACK", "MINISWHITE", "RGB", "PALETTE", "SEPARATED", "YCBCR")
 
