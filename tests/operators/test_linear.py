@@ -39,9 +39,7 @@ OPERATORS = {
     "Fourier": MaskedFourier(MASK),
     "Fourier, two coils": MaskedFourier(MASK, COILS),
     "parallel rays": parallel_beam((6, 5), ANGLES),
-    "fan of rays": fan_beam(
-        (6, 5), ANGLES, source_distance=10, detector_distance=10, detectors=9, detector_size=2.0
-    ),
+    "fan of rays": fan_beam((6, 5), ANGLES, source_distance=10, detector_distance=10, detectors=9, detector_size=2.0),
 }
 
 
