@@ -8,7 +8,8 @@ from staf.operators import PhotonNoise
 from staf.tasks import Denoising, SuperResolution
 from staf.tasks.choice import Candidate, choose
 from staf.tasks.classical import denoised, measured, upscaled
-from staf.tasks.returned import corrected, filled, returned_denoising, returned_upscaling
+from staf.tasks.filling import filled
+from staf.tasks.returned import corrected, returned_denoising, returned_upscaling
 from tests.tasks.pictures import scene
 
 

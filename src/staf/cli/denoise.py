@@ -121,7 +121,7 @@ def _finish(
     kept = keep.best_step or fit.result.steps
     fit.save(folder / MODEL)
     choice = returned_denoising(task, predicted_by(fit), options.model)
-    files = write(folder, fit, name, choice)
+    files = write(folder, fit, task, name, choice)
     document: Document = {
         "verb": "denoise",
         "file": str(options.file),

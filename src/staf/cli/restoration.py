@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from staf.kinds import Image
     from staf.planning import Budget, Plan
     from staf.signals.base import Signal
-    from staf.tasks import Denoising, SuperResolution
+    from staf.tasks import Denoising, InverseProblem
     from staf.tasks.choice import Choice
     from staf.training.loop import Callback
     from staf.training.task import Predict
 
-    Restoration = Denoising | SuperResolution
+    Restoration = Denoising | InverseProblem
 
 MODEL, METRICS, FIGURE, REPORT = "model.safetensors", "metrics.json", "comparison.png", "report.html"
 
@@ -148,9 +148,9 @@ def predicted_by(fit: Fit) -> Predict:
     return predictor(fit.module, points_at_once(next(fit.module.parameters()).device))
 
 
-def write(folder: Path, fit: Fit, name: str, choice: Choice) -> dict[str, str]:
+def write(folder: Path, fit: Fit, task: Restoration, name: str, choice: Choice) -> dict[str, str]:
     """The picture that is returned, by file name; where it and the model, which is there already, are."""
-    picture = as_picture(fit.task, choice.values)
+    picture = as_picture(task, choice.values)
     fit.return_instead(picture, told(choice))
     picture.save(folder / name)
     return {"model": str(folder / MODEL), Path(name).stem: str(folder / name)}
@@ -209,7 +209,12 @@ def write_metrics(folder: Path, fit: Fit, document: Document) -> dict[str, str]:
     return {"metrics": str(folder / METRICS), "report": str(folder / REPORT)}
 
 
-def draw(folder: Path, task: Restoration, rows: Mapping[str, tuple[dict[str, float], Tensor]]) -> str:
+def draw(
+    folder: Path,
+    task: Restoration,
+    rows: Mapping[str, tuple[dict[str, float], Tensor]],
+    observation: Tensor | None = None,
+) -> str:
     """comparison.png: the truth, the observation, and every method with its dB."""
     from staf._files import atomic_path
     from staf.figures.restoration import restoration_comparison
@@ -221,7 +226,7 @@ def draw(folder: Path, task: Restoration, rows: Mapping[str, tuple[dict[str, flo
         return values.cpu().reshape(height, width, -1).numpy()
 
     truth = picture(task.transform.fitted(task.truth.values()))
-    observed = task.observation.cpu().movedim(0, -1).numpy()
+    observed = (task.observation if observation is None else observation).cpu().movedim(0, -1).numpy()
     titles = {f"{name}  {measures['psnr']:.2f} dB": picture(values) for name, (measures, values) in rows.items()}
     with atomic_path(folder / FIGURE) as temporary:
         restoration_comparison(truth, observed, titles).savefig(temporary, dpi=110)

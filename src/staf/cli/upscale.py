@@ -49,9 +49,9 @@ class Upscale(RestorationOptions):
 
     The folder (runs/NAME-upscale unless --out names another) gets upscaled.png (or .tiff), model.safetensors,
     metrics.json and report.html. upscaled.png is the fit's, or that of bicubic or Lanczos interpolation where held-out
-    pixels say that the fit is not better; the command says which. With --evaluate the image is the truth instead: it is averaged down first, and comparison.png shows
-    what the field, bicubic and Lanczos bring back. Ctrl-C leaves a checkpoint in the folder, and --resume continues
-    from it.
+    pixels say that the fit is not better; the command says which. With --evaluate the image is the truth instead: it is
+    averaged down first, and comparison.png shows what the field, bicubic and Lanczos bring back. Ctrl-C leaves a
+    checkpoint in the folder, and --resume continues from it.
     """
 
     factor: Annotated[int, arg(metavar="N")] = 4
@@ -112,7 +112,7 @@ def _finish(options: Upscale, terminal: Terminal, folder: Path, name: str, fit: 
     assert isinstance(task, SuperResolution)
     fit.save(folder / MODEL)
     choice = returned_upscaling(task, predicted_by(fit), options.model)
-    files = write(folder, fit, name, choice)
+    files = write(folder, fit, task, name, choice)
     document: Document = {
         "verb": "upscale",
         "file": str(options.file),

@@ -6,10 +6,13 @@ import torch
 from torch import Tensor
 
 from staf._typing import Float
-from staf.operators import AreaDownsampling, Laplacian
+from staf.operators import AreaDownsampling
 from staf.tasks.choice import Candidate, Choice, choose
 from staf.tasks.classical import UPSCALERS, denoising_candidates
 from staf.tasks.denoising import Denoising
+from staf.tasks.filling import filled
+from staf.tasks.inverse import InverseProblem
+from staf.tasks.inverse_classical import inverse_candidates
 from staf.tasks.super_resolution import SuperResolution
 from staf.training.task import Predict
 
@@ -34,8 +37,8 @@ def returned_denoising(task: Denoising, predict: Predict, model: str = "staf") -
 def returned_upscaling(task: SuperResolution, predict: Predict, model: str = "staf") -> Choice:
     """The field, or bicubic or Lanczos interpolation; each with its area means made those that are observed.
 
-    The truth's area means are what is observed. The nearest picture to any estimate that has them is therefore nearer to
-    the truth than the estimate is (a projection onto a plane that holds the truth). Held-out pixels choose; a task
+    The truth's area means are what is observed. The nearest picture to any estimate that has them is therefore nearer
+    to the truth than the estimate is (a projection onto a plane that holds the truth). Held-out pixels choose; a task
     that holds out none has its field returned where that fits what is observed better than the interpolation does.
     """
     base = best_upscaler(task)
@@ -63,6 +66,14 @@ def returned_upscaling(task: SuperResolution, predict: Predict, model: str = "st
     return choose(model, fit, candidates, objection=objection)
 
 
+def returned_inverse(task: InverseProblem, predict: Predict, model: str = "staf") -> Choice:
+    """The field of any inverse problem, or the classical method for its operator that predicts held-out data best."""
+    held = task.held_out_index
+    errors = (task.observed_by(predict) - task.observation).square().flatten(1)[:, held].mean(0).cpu()
+    fit = Candidate(task.predict(predict).cpu(), errors)
+    return choose(model, fit, inverse_candidates(task), what="observations")
+
+
 def corrected(task: SuperResolution, values: Float[Tensor, "c h w"]) -> Float[Tensor, "n c"]:
     """The picture nearest to `values` whose area means are what is observed, clamped."""
     means = _averaged(task)
@@ -81,35 +92,6 @@ def best_upscaler(task: SuperResolution) -> str:
     part = observed[:, : sides[0], : sides[1]]
     coarse = AreaDownsampling(tuple(sides), factor).A(part)
     return min(UPSCALERS, key=lambda name: float((UPSCALERS[name](coarse, factor) - part).square().mean()))
-
-
-def filled(image: Float[Tensor, c * shape], known: Tensor, steps: int = 200) -> Float[Tensor, c * shape]:
-    """`image` where `known`, and elsewhere what makes its Laplacian least: conjugate gradients from the known mean.
-
-    >>> line = torch.tensor([[0.0, 1.0, 9.0, 3.0, 4.0, 5.0, 6.0, 7.0]])
-    >>> filled(line, torch.tensor([1, 1, 0, 1, 1, 1, 1, 1]).bool())[0, 2].round(decimals=3).item()
-    2.0
-    """
-    bend = Laplacian(tuple(known.shape))
-    unknown = (~known).to(torch.float64)
-    start = image.double().clone()
-    start[:, ~known] = image.double()[:, known].mean(-1, keepdim=True)
-
-    def curvature(x: Tensor) -> Tensor:
-        return unknown * bend.A(bend.A(x))
-
-    x, residual = torch.zeros_like(start), -curvature(start)
-    direction, size = residual.clone(), residual.square().sum()
-    first = size.clone()
-    for _ in range(steps):
-        if not size > 1e-14 * first:
-            break
-        along = curvature(direction)
-        rate = size / (direction * along).sum()
-        x, residual = x + rate * direction, residual - rate * along
-        before, size = size, residual.square().sum()
-        direction = residual + size / before * direction
-    return (start + x).to(image.dtype)
 
 
 def _averaged(task: SuperResolution) -> AreaDownsampling:
