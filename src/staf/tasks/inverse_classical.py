@@ -108,7 +108,7 @@ METHODS: dict[str, Method] = {
 
 
 def inverse_candidates(task: InverseProblem) -> dict[str, Candidate]:
-    """Each classical method for the task's operator, its strength chosen by held-out observations, and its errors there.
+    """Each classical method for the operator of a task, its strength chosen by held-out observations, with its errors.
 
     Where none are held out, the middle strength is taken.
     """
