@@ -26,10 +26,8 @@ _HOMES = {
     **dict.fromkeys(("Budget", "Plan", "plan", "plans", "recipes"), "staf.planning"),
     **dict.fromkeys(("Interrupted", "Muon", "Recipe", "Soap"), "staf.training"),
     **dict.fromkeys(("Constant", "Cosine", "Exponential"), "staf.training"),
-    **dict.fromkeys(
-        ("CoordinateMLP", "SineSeries", "ffn", "finer", "gauss", "incode", "mfn", "pemlp", "siren", "staf", "wire"),
-        "staf.nn",
-    ),
+    **dict.fromkeys(("CoordinateMLP", "SineSeries"), "staf.nn"),
+    **dict.fromkeys(("ffn", "finer", "gauss", "incode", "mfn", "ngp", "pemlp", "siren", "staf", "wire"), "staf.nn"),
     **dict.fromkeys(("backend",), "staf.ops"),
     **dict.fromkeys(("Reconstruction",), "staf.tasks"),
 }
@@ -60,6 +58,7 @@ if TYPE_CHECKING:
     from staf.kinds.shape.task import Occupancy
     from staf.many import ManyFits, fit_many
     from staf.nn import CoordinateMLP, SineSeries, ffn, finer, gauss, incode, mfn, pemlp, siren, staf, wire
+    from staf.nn.networks.ngp import ngp
     from staf.ops import backend
     from staf.planning import Budget, Plan, plan, plans, recipes
     from staf.signals import Signal, SignalError

@@ -46,6 +46,7 @@ SPEC = NetworkSpec(
         "super_resolution": Settings(4.57e-4, constants={"sigma": 5.7}),
         "denoising": Settings(2.29e-4, constants={"sigma": 5.7}),
     },
+    decoder="gauss",
     summary="exp(-(10 x)^2)",
     rows=(Row("`sigma=10`", "torch's", 198_915),),
 )

@@ -57,6 +57,7 @@ SPEC = NetworkSpec(
         "super_resolution": Settings(3.05e-4, per_pixel=0.205, constants={"hidden_omega0": 24.7}),
         "denoising": Settings(1.64e-3, constants={"omega0": 3.74, "hidden_omega0": 7.75}),
     },
+    decoder="siren",
     summary="sin(30 x)",
     rows=(Row("`omega0=30`, `hidden_omega0=30`", "first U(±1/in), others U(±sqrt(6/in)/omega0)", 198_915),),
 )

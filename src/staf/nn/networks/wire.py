@@ -70,7 +70,7 @@ SPEC = NetworkSpec(
         "denoising": Settings(4.92e-3, constants={"omega0": 3.28, "hidden_omega0": 3.28, "sigma0": 4.02}),
     },
     complex_weights=True,
-    neurons="181 complex neurons",
+    layers="4 activated layers of 181 complex neurons",
     summary="complex Gabor wavelet, 1D or 2D",
     rows=(
         Row(
