@@ -6,7 +6,7 @@ from typing import Any
 
 from staf.nn.activations import Finer, Gauss, Sine
 from staf.nn.coordinate_mlp import CoordinateMLP
-from staf.nn.encodings import FrequencyEncoding, GaussianEncoding, nyquist_bands
+from staf.nn.encodings import FrequencyEncoding, GaussianEncoding, HashGridEncoding, nyquist_bands
 from staf.nn.filter_network import MultiplicativeFilterNetwork
 from staf.nn.gabor_network import Wire
 from staf.nn.harmonised_network import Incode
@@ -16,6 +16,7 @@ from staf.nn.networks.finer import finer
 from staf.nn.networks.gauss import gauss
 from staf.nn.networks.incode import incode
 from staf.nn.networks.mfn import mfn
+from staf.nn.networks.ngp import ngp
 from staf.nn.networks.pemlp import pemlp
 from staf.nn.networks.radiance import radiance
 from staf.nn.networks.radiance_grid import radiance_grid
@@ -33,6 +34,7 @@ __all__ = [
     "FrequencyEncoding",
     "Gauss",
     "GaussianEncoding",
+    "HashGridEncoding",
     "Incode",
     "MultiplicativeFilterNetwork",
     "NetworkSpec",
@@ -45,6 +47,7 @@ __all__ = [
     "gauss",
     "incode",
     "mfn",
+    "ngp",
     "nyquist_bands",
     "parameter_roles",
     "pemlp",

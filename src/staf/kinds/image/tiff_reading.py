@@ -23,7 +23,7 @@ def read_tiff(path: Path, max_pixels: int) -> Image:
     """The first page of a TIFF."""
     import tifffile
 
-    with damage_named("TIFF"), _quiet("tifffile"), tifffile.TiffFile(path) as file:
+    with damage_named("TIFF"), quiet("tifffile"), tifffile.TiffFile(path) as file:
         page: Any = file.pages[0]
         check_size(page.imagewidth, page.imagelength, max_pixels)
         photometric = getattr(page.photometric, "name", str(page.photometric))
@@ -95,7 +95,7 @@ def _light(inks: np.ndarray, profile: bytes | None) -> tuple[np.ndarray, list[st
 
 
 @contextmanager
-def _quiet(name: str) -> Iterator[None]:
+def quiet(name: str) -> Iterator[None]:
     """Holds back a library's own log lines about a bad file: the error that follows says it once."""
 
     def drop(record: logging.LogRecord) -> bool:

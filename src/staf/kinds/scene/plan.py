@@ -56,7 +56,7 @@ def grid_rate(s: Situation) -> Choice:
     """Rates of the perceptrons and of the table."""
     rate = _settings(s, "radiance_grid").rate
     reason = f"learning rates of {rate:g} for the {s.spec.name} layers and {TABLE_RATE:g} for the grid"
-    return Choice(reason, recipe={"rate": rate, "matrix_rate": rate, "table_rate": TABLE_RATE / rate})
+    return Choice(reason, recipe={"rate": rate, "matrix_rate": rate, "table_rate": TABLE_RATE})
 
 
 def mlp_rate(s: Situation) -> Choice:

@@ -77,6 +77,7 @@ SPEC = NetworkSpec(
         "radiance": Settings(5e-4, constants={"activation": "finer", "omega0": 30.0}),
         "radiance_grid": Settings(2e-3, constants={"activation": "finer"}),
     },
+    decoder="finer",
     summary="sin(30 (abs(x) + 1) x)",
     rows=(Row("`omega0=30`, `hidden_omega0=30`, `first_bias=5`", "SIREN's; first bias U(±first_bias)", 198_915),),
 )

@@ -50,6 +50,7 @@ SPEC = NetworkSpec(
         "radiance": Settings(1e-3, constants={"activation": "gauss", "sigma": 40.0}),
         "radiance_grid": Settings(2e-3, constants={"activation": "gauss"}),
     },
+    decoder="gauss",
     summary="exp(-(10 x)^2)",
     rows=(Row("`sigma=10`", "torch's", 198_915),),
 )

@@ -61,6 +61,7 @@ SPEC = NetworkSpec(
         "radiance": Settings(1e-3, constants={"activation": "siren", "omega0": 40.0}),
         "radiance_grid": Settings(2e-3, constants={"activation": "siren"}),
     },
+    decoder="siren",
     summary="sin(30 x)",
     rows=(Row("`omega0=30`, `hidden_omega0=30`", "first U(±1/in), others U(±sqrt(6/in)/omega0)", 198_915),),
 )

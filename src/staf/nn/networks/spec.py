@@ -131,7 +131,9 @@ class NetworkSpec:
         presets: by name, such as `paper_image`, the published network and recipe.
         complex_weights: whether weights are complex, which Muon does not train.
         trained_activation: whether the activation has parameters of its own (C, Omega, Phi).
-        neurons: the width of its layers in words, at width 256.
+        layers: its layers in words, by default.
+        grid: whether it has a hash grid, whose size a plan chooses.
+        decoder: the `activation` of `ngp` that is this network's, for signals that it is too small for.
         start: how the activation starts, as a sentence, from the arguments that differ from the defaults.
         summary: the activation in a few words, for the README.
         rows: the table of docs/networks.md.
@@ -153,7 +155,9 @@ class NetworkSpec:
     presets: Mapping[str, Preset] = field(default_factory=dict)
     complex_weights: bool = False
     trained_activation: bool = False
-    neurons: str = "256"
+    layers: str = "4 activated layers of 256"
+    grid: bool = False
+    decoder: str | None = None
     start: Callable[[Mapping[str, Any]], str] | None = None
     summary: str = ""
     rows: tuple[Row, ...] = ()

@@ -177,6 +177,7 @@ SPEC = NetworkSpec(
     presets=PRESETS,
     trained_activation=True,
     start=_start,
+    decoder="staf",
     summary="sum of 5 sinusoids, trained per layer, per neuron or per network",
     rows=(
         Row("`terms=5`, `omega0=90` first layer, `hidden_omega0=30`", "`siren`", 198_975, note=" (10 terms: 199,035)"),

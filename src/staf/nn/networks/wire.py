@@ -74,7 +74,7 @@ SPEC = NetworkSpec(
         "radiance_grid": Settings(2e-3, constants={"activation": "wire"}),
     },
     complex_weights=True,
-    neurons="181 complex neurons",
+    layers="4 activated layers of 181 complex neurons",
     summary="complex Gabor wavelet, 1D or 2D",
     rows=(
         Row(

@@ -15,7 +15,7 @@ import numpy as np, PIL.Image, torch
 from staf.kinds.image.large.cache import mapped_image
 from staf.kinds.image.large.task import LargeReconstruction
 from staf.kinds.image.signal import Image
-from staf.nn.ngp import ngp
+from staf.nn import ngp
 from staf.training.batches import Batches
 from staf.training.optim.optimiser import Optimiser
 from staf.training.recipe import Recipe

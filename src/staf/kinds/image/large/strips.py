@@ -18,6 +18,7 @@ import numpy as np
 from staf.kinds.image.colour import fitting_profile
 from staf.kinds.image.conversion import ORIENTATION_TAG
 from staf.kinds.image.reading import check_size
+from staf.kinds.image.tiff_reading import quiet
 from staf.ops.png_rows import unfiltered
 from staf.signals.errors import SignalError, damage_named
 
@@ -46,7 +47,7 @@ def tiff_bands(path: Path, max_pixels: int) -> Banded | None:
     """The first page of a TIFF, if its samples are 8 or 16 bits or float32, side by side and upright."""
     import tifffile
 
-    with damage_named("TIFF"), tifffile.TiffFile(path) as file:
+    with damage_named("TIFF"), quiet("tifffile"), tifffile.TiffFile(path) as file:
         page: Any = file.pages[0]
         check_size(page.imagewidth, page.imagelength, max_pixels)
         photometric = getattr(page.photometric, "name", "")
@@ -75,7 +76,7 @@ def _tiff(path: Path, shape: tuple[int, int, int], dtype: np.dtype) -> Iterator[
     import tifffile
 
     height, width, channels = shape
-    with damage_named("TIFF"), tifffile.TiffFile(path) as file:
+    with damage_named("TIFF"), quiet("tifffile"), tifffile.TiffFile(path) as file:
         page: Any = file.pages[0]
         band, top = np.zeros((0, width, channels), dtype), 0
         for segment, (_, _, y, x, _), (_, rows, _, _) in page.segments(maxworkers=1):
