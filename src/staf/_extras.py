@@ -12,8 +12,6 @@ EXTRAS = {
     "shape": ("trimesh", "point_cloud_utils", "skimage", "scipy"),
     "scene": ("av",),
     "export": ("onnx", "onnxruntime"),
-    "view": ("viser",),
-    "cluster": ("ray",),
     "track": ("tensorboard",),
     "plot": ("matplotlib",),
 }

@@ -66,7 +66,7 @@ def parse_mesh(data: bytes, format: str) -> tuple[Mesh, list[str]]:
         _check_glb(data)
     trimesh = need("shape", "trimesh")
 
-    class Refusing(trimesh.resolvers.Resolver):
+    class Refusing(trimesh.resolvers.Resolver):  # type: ignore[misc]
         """Answers every reference to another file or address with a refusal."""
 
         def __init__(self) -> None:
