@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from staf.kinds.plain_arrays import plain_array
 from staf.signals import grid
 from staf.signals.errors import SignalError
 from staf.signals.grid import Convention
@@ -235,7 +236,7 @@ def _positions(size: int, first: float, last: float, per_sample: float, conventi
 
 def _checked(samples: np.ndarray) -> np.ndarray:
     """Samples as finite float32 (n, channels)."""
-    array = np.asarray(samples)
+    array = plain_array(samples, "samples")
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:

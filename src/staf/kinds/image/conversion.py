@@ -10,6 +10,7 @@ from torch import Tensor
 from staf.kinds.image.colour import cmyk_to_rgb, fitting_profile
 from staf.kinds.image.pixels import CHANNELS
 from staf.kinds.image.signal import Image
+from staf.kinds.plain_arrays import plain_array
 from staf.signals.errors import SignalError
 
 if TYPE_CHECKING:
@@ -59,9 +60,13 @@ def image_from_tensor(tensor: Tensor, *, layout: Layout | None = None, name: str
     """
     import torch
 
-    values = tensor.detach().cpu()
-    if values.dtype == torch.bfloat16:
-        values = values.float()
+    try:
+        values = tensor.detach().cpu()
+        array = (values.float() if values.dtype == torch.bfloat16 else values).numpy()
+    except (TypeError, RuntimeError) as error:
+        # Sparse, quantised, nested and meta tensors, and types that numpy has not.
+        kind = str(tensor.dtype).removeprefix("torch.")
+        raise SignalError(f"a tensor must be dense and of a type that numpy has, got {kind} ({error})") from error
     if values.ndim == 3 and layout is None:
         first, last = values.shape[0] in CHANNELS, values.shape[2] in CHANNELS
         if first and last:
@@ -70,13 +75,14 @@ def image_from_tensor(tensor: Tensor, *, layout: Layout | None = None, name: str
                 "pass layout='chw' or layout='hwc'"
             )
         layout = "chw" if first else "hwc"
-    return image_from_array(values.numpy(), layout=layout or "hwc", name=name)
+    return image_from_array(array, layout=layout or "hwc", name=name)
 
 
 def image_from_array(array: np.ndarray, *, layout: Layout | None = None, name: str = "image") -> Image:
     """A numpy array (h, w) or (h, w, c) as an image; (c, h, w) with `layout="chw"`."""
     if layout is not None and layout not in LAYOUTS:
         raise SignalError(f"layout must be 'hwc' or 'chw', got {layout!r}")
+    array = plain_array(array, "an image")
     if layout == "chw" and array.ndim == 3:
         array = array.transpose(1, 2, 0)
     return Image(array, name=name)

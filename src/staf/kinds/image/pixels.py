@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from staf.kinds.plain_arrays import plain_array
 from staf.signals.errors import SignalError
 
 CHANNELS = {1: "grey", 2: "grey+alpha", 3: "RGB", 4: "RGBA"}
@@ -14,6 +15,7 @@ def checked_pixels(array: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """The array as C-contiguous (h, w, c) of a kept type, with a sentence for every change of its numbers."""
     if not isinstance(array, np.ndarray):
         raise SignalError(f"array must be a numpy array, got {type(array).__name__}; staf.open takes the other kinds")
+    array = plain_array(array, "an image")
     pixels = array[..., None] if array.ndim == 2 else array
     if pixels.ndim != 3:
         raise SignalError(f"an image array must have shape (h, w) or (h, w, c), got {array.shape}")
