@@ -15,6 +15,7 @@ from staf.kinds.audio.signal import Audio
 from staf.kinds.formats import HEAD_BYTES, readable, recognise
 from staf.kinds.image.conversion import Layout, image_from_array, image_from_pil, image_from_tensor
 from staf.kinds.image.signal import Image
+from staf.kinds.limits import damage_named
 from staf.kinds.shape.signal import Shape
 from staf.signals.errors import SignalError
 
@@ -85,7 +86,8 @@ def _open_file(path: Path, name: str | None, max_pixels: int) -> Any:
             raise SignalError(f"its first bytes are those of no known format; this version reads {readable()}")
         if format.reader is None:
             raise SignalError(f"it is {format.name} ({format.kind}), and this version reads {readable()}")
-        signal = format.load_reader()(path, max_pixels)
+        with damage_named(format.name):
+            signal = format.load_reader()(path, max_pixels)
     except OSError as error:
         raise SignalError(f"cannot open {str(path)!r}: {error.strerror or error}") from error
     except MemoryError as error:

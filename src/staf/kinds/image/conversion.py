@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Layout = Literal["hwc", "chw"]
 LAYOUTS = ("hwc", "chw")
 ORIENTATION_TAG = 274
+# Pixels that are taken over from Pillow at once.
+BAND = 1 << 22
 KEPT_MODES = ("L", "LA", "RGB", "RGBA")
 CONVERTED_MODES = {
     "P": ("RGB", "palette colours are expanded to RGB"),
@@ -111,25 +113,42 @@ def upright(pixels: np.ndarray, orientation: int) -> tuple[np.ndarray, list[str]
 def _pil_pixels(picture: PIL.Image.Image) -> tuple[np.ndarray, list[str]]:
     mode = picture.mode
     if mode == "1":
-        return np.asarray(picture), []
+        return _array(picture), []
     if mode in ("L", "RGB") and "transparency" in picture.info:
-        return np.asarray(picture.convert(mode + "A")), ["a transparent colour is made an alpha channel"]
+        return _array(picture.convert(mode + "A")), ["a transparent colour is made an alpha channel"]
     if mode in KEPT_MODES:
-        return np.asarray(picture), []
+        return _array(picture), []
     if mode == "CMYK":
         return cmyk_to_rgb(picture)
     if mode in CONVERTED_MODES:
         target, sentence = CONVERTED_MODES[mode]
         if mode == "P" and "transparency" in picture.info:
             target, sentence = CONVERTED_MODES["PA"]
-        return np.asarray(picture.convert(target)), [sentence]
+        return _array(picture.convert(target)), [sentence]
     if mode.startswith("I;16"):
-        return np.asarray(picture).astype(np.uint16), []
+        return _array(picture).astype(np.uint16), []
     if mode == "I":
-        levels = np.asarray(picture)
+        levels = _array(picture)
         if levels.min() < 0 or levels.max() > 65535:
             raise SignalError(f"32-bit integer pixels must lie in [0, 65535], got [{levels.min()}, {levels.max()}]")
         return levels.astype(np.uint16), ["32-bit integers are kept in 16 bits"]
     if mode == "F":
-        return np.asarray(picture), []
+        return _array(picture), []
     raise SignalError(f"a Pillow image must be grey, RGB, RGBA, palette, CMYK, YCbCr or HSV, got mode {mode!r}")
+
+
+def _array(picture: PIL.Image.Image) -> np.ndarray:
+    """The samples of a Pillow image, taken in bands: Pillow makes two copies of what is asked for on the way."""
+    width, height = picture.size
+    rows = max(1, BAND // width)
+    out: np.ndarray | None = None
+    for top in range(0, height, rows):
+        bottom = min(height, top + rows)
+        band = np.asarray(picture if rows >= height else picture.crop((0, top, width, bottom)))
+        if rows >= height:
+            return band
+        if out is None:
+            out = np.empty((height, *band.shape[1:]), band.dtype)
+        out[top:bottom] = band
+    assert out is not None
+    return out

@@ -1,49 +1,29 @@
-"""PNG, JPEG, WebP and NPY files as `Image`, their size checked before anything is decoded."""
+"""The readers of PNG, JPEG, WebP and NPY files; each checks what its header asks for before anything is decoded."""
 
 from __future__ import annotations
 
+import math
+import os
 import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
-from staf.kinds.image.colour import fitting_profile
-from staf.kinds.image.conversion import ORIENTATION_TAG, image_from_pil, upright
+from staf.kinds.image.jpeg_reading import read_jpeg
+from staf.kinds.image.pillow_reading import read_with_pillow
+from staf.kinds.image.pixels import CHANNELS
+from staf.kinds.image.png_reading import read_png
 from staf.kinds.image.signal import Image
+from staf.kinds.limits import check_not_padded, check_ratio, check_size, damaged
 from staf.signals.errors import SignalError
 
+__all__ = ["read_jpeg", "read_npy", "read_png", "read_webp"]
 
-def read_png(path: Path, max_pixels: int) -> Image:
-    """A PNG of any kind. 16 bits are decoded by libpng itself, since Pillow would read colour as 8."""
-    from PIL.PngImagePlugin import PngImageFile
-
-    with path.open("rb") as file:
-        head = file.read(26)
-    if len(head) < 26 or head[12:16] != b"IHDR":
-        raise SignalError("it is damaged or cut short: the PNG header is not whole")
-    width, height, depth = struct.unpack(">IIB", head[16:25])
-    check_size(width, height, max_pixels)
-    if depth < 16:
-        return _read_with_pillow(path, PngImageFile, max_pixels)
-    import imagecodecs
-
-    with damage_named("PNG"):
-        with path.open("rb") as file, PngImageFile(file) as picture:
-            profile, orientation = picture.info.get("icc_profile"), picture.getexif().get(ORIENTATION_TAG, 1)
-        pixels = imagecodecs.png_decode(path.read_bytes())
-    pixels, turned = upright(pixels, orientation)
-    kept, said = fitting_profile(profile, 1 if pixels.ndim == 2 else pixels.shape[2])
-    return Image(pixels, profile=kept, notes=[*turned, *said])
-
-
-def read_jpeg(path: Path, max_pixels: int) -> Image:
-    """A JPEG: grey, colour or CMYK, 8 bits."""
-    from PIL.JpegImagePlugin import JpegImageFile
-
-    return _read_with_pillow(path, JpegImageFile, max_pixels)
+# A plain area takes next to nothing in a WebP: a picture of 64 MiB and more holds something else too.
+WEBP_RATIO = 1 << 16
+# numpy reads headers of up to this many bytes, and would read longer ones into memory to find that out.
+NPY_HEADER = 10_000
 
 
 def read_webp(path: Path, max_pixels: int) -> Image:
@@ -51,64 +31,50 @@ def read_webp(path: Path, max_pixels: int) -> Image:
     from PIL.WebPImagePlugin import WebPImageFile
 
     with path.open("rb") as file:
-        size = _webp_size(file.read(30))
+        head, stored = file.read(30), os.fstat(file.fileno()).st_size
+    announced = 8 + int.from_bytes(head[4:8], "little")
+    if announced > stored:
+        raise damaged(f"its header announces {announced:,} bytes, and {stored:,} are there")
+    size = _webp_size(head)
     if size is not None:
         check_size(*size, max_pixels)
-    return _read_with_pillow(path, WebPImageFile, max_pixels)
+        decoded = 4 * size[0] * size[1]
+        check_ratio(decoded, stored, WEBP_RATIO, f"{size[0]}x{size[1]} pixels")
+        check_not_padded(stored, decoded)
+    return read_with_pillow(path, WebPImageFile, max_pixels)
 
 
 def read_npy(path: Path, max_pixels: int) -> Image:
     """An array (h, w) or (h, w, c) saved by numpy; pickled objects are refused."""
-    with damage_named("NPY"):
-        with path.open("rb") as file:
-            if _holds_objects(file):
-                raise SignalError("it holds pickled Python objects, which are never loaded; save numbers instead")
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    if array.ndim in (2, 3) and array.size:
-        check_size(array.shape[1], array.shape[0], max_pixels)
-    if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] > 4):
-        raise SignalError(f"an image array must have shape (h, w) or (h, w, c) with c up to 4, got {array.shape}")
-    return Image(np.array(array))
+    with path.open("rb") as file:
+        shape, dtype = _npy_header(file)
+        held = os.fstat(file.fileno()).st_size - file.tell()
+    if dtype.hasobject:
+        raise SignalError("it holds pickled Python objects, which are never loaded; save numbers instead")
+    if len(shape) in (2, 3) and 0 not in shape:
+        check_size(shape[1], shape[0], max_pixels)
+    if len(shape) not in (2, 3) or (len(shape) == 3 and shape[2] not in CHANNELS):
+        raise SignalError(f"an image array must have shape (h, w) or (h, w, c) with c up to 4, got {shape}")
+    if dtype.kind not in "buif":
+        raise SignalError(f"an image must be uint8, uint16, float or bool, got {dtype.name}: convert it first")
+    if math.prod(shape) * dtype.itemsize > held:
+        raise damaged(f"{held:,} of {math.prod(shape) * dtype.itemsize:,} bytes of its array are there")
+    return Image(np.load(path, allow_pickle=False))
 
 
-def _holds_objects(file: BinaryIO) -> bool:
-    """Whether the header of an NPY file announces Python objects."""
+def _npy_header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and type of the array in an NPY file."""
     version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    return bool(read(file)[2].hasobject)
-
-
-def check_size(width: int, height: int, max_pixels: int) -> None:
-    """Refuses images without pixels and those of more than `max_pixels`."""
-    if width < 1 or height < 1:
-        raise SignalError(f"an image must have at least one pixel, got {width}x{height}")
-    if width * height > max_pixels:
-        raise SignalError(
-            f"its header announces {width}x{height} pixels, more than max_pixels={max_pixels}; "
-            "if you trust the file, pass a larger max_pixels (staf fit: --max-pixels)"
-        )
-
-
-@contextmanager
-def damage_named(format: str) -> Iterator[None]:
-    """Turns whatever a decoder raises on bad bytes into one sentence."""
-    try:
-        yield
-    except (SignalError, PermissionError, MemoryError):
-        raise
-    except Exception as error:
-        # Decoders raise all sorts on damaged bytes: numpy, for one, a tokenizer's error for a bad header.
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise SignalError(f"it is damaged or cut short, or no {format} this version reads: {reason}") from error
-
-
-def _read_with_pillow(path: Path, plugin: Any, max_pixels: int) -> Image:
-    # The plugin's class is called directly: PIL.Image.open would try other formats, and has its own, global limit.
-    with damage_named(plugin.format), path.open("rb") as file, plugin(file) as picture:
-        width, height = picture.size
-        check_size(width, height, max_pixels)
-        picture.load()
-        return image_from_pil(picture)
+    wide = version != (1, 0)
+    length = int.from_bytes(file.read(4 if wide else 2), "little")
+    if length > NPY_HEADER:
+        raise damaged(f"its NPY header has {length:,} bytes, more than {NPY_HEADER:,}")
+    file.seek(-4 if wide else -2, 1)
+    read = np.lib.format.read_array_header_2_0 if wide else np.lib.format.read_array_header_1_0
+    shape, _, dtype = read(file)
+    if min(shape, default=0) < 0:
+        raise damaged(f"its array has shape {shape}")
+    return shape, dtype
 
 
 def _webp_size(head: bytes) -> tuple[int, int] | None:
