@@ -65,7 +65,11 @@ FORMATS: list[Format] = [
     Format("WAV", "audio", ((0, b"RIFF"), (8, b"WAVE")), _AUDIO),
     Format("FLAC", "audio", ((0, b"fLaC"),), _AUDIO),
     Format("Ogg", "audio", ((0, b"OggS"),), _AUDIO),
-    *(Format("MP3", "audio", ((0, head),), _AUDIO) for head in (b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2")),
+    # Layer III of MPEG 1, 2 and 2.5, each with and without a checksum.
+    *(
+        Format("MP3", "audio", ((0, head),), _AUDIO)
+        for head in (b"ID3", *(bytes((0xFF, second)) for second in (0xFB, 0xFA, 0xF3, 0xF2, 0xE3, 0xE2)))
+    ),
     Format("MP4", "video", ((4, b"ftyp"),)),
     Format("PLY", "shape", ((0, b"ply"),), f"{_MESHES}:read_ply"),
     Format("GLB", "shape", ((0, b"glTF"),), f"{_MESHES}:read_glb"),
