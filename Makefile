@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 >/dev/null 2>&1 && python3.11 -c '' 2>/dev/null && echo python3.11 || echo python3)
 BIN := .venv/bin
 
-.PHONY: setup demo test lint types imports pytest chromium docs clean
+.PHONY: setup demo test lint types imports pytest chromium fuzz docs clean
 
 setup: .venv/.ready
 
@@ -28,6 +28,10 @@ pytest: setup chromium
 
 chromium:
 	.ci/chromium
+
+# Opens damaged files of every kind until Ctrl-C; failures are kept in tests/fuzz/corpus.
+fuzz: setup
+	$(BIN)/python -m tests.fuzz
 
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -17,7 +17,7 @@ MEBIBYTE = 2**20
 SMALL = 64 * MEBIBYTE
 # Bytes beside the data proper (colour profiles, thumbnails, comments) that a file may bring along.
 EXTRAS = 256 * MEBIBYTE
-LONGEST_REASON = 300
+LONGEST_REASON = 600
 
 
 def damaged(what: str) -> SignalError:

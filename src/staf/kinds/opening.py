@@ -15,7 +15,7 @@ from staf.kinds.audio.signal import Audio
 from staf.kinds.formats import HEAD_BYTES, readable, recognise
 from staf.kinds.image.conversion import Layout, image_from_array, image_from_pil, image_from_tensor
 from staf.kinds.image.signal import Image
-from staf.kinds.limits import damage_named
+from staf.kinds.limits import damage_named, one_line
 from staf.kinds.shape.signal import Shape
 from staf.signals.errors import SignalError
 
@@ -93,7 +93,7 @@ def _open_file(path: Path, name: str | None, max_pixels: int) -> Any:
     except MemoryError as error:
         raise SignalError(f"cannot open {str(path)!r}: there is not enough memory for it") from error
     except (SignalError, ValueError) as error:
-        raise SignalError(f"cannot open {str(path)!r}: {error}") from error
+        raise SignalError(f"cannot open {str(path)!r}: {one_line(error)}") from error
     signal.name = path.stem if name is None else name
     signal.source = str(path)
     return signal
