@@ -222,6 +222,13 @@ def test_tensors_that_are_no_plain_numbers_are_refused(tensor):
         staf.kinds.open(tensor)
 
 
+def test_a_pillow_image_that_cannot_be_decoded_is_one_sentence(tmp_path):
+    path = Image(pixels(64, 64)).save(tmp_path / "a.jpg")
+    path.write_bytes(path.read_bytes()[:-200])
+    with PIL.Image.open(path) as picture, pytest.raises(SignalError, match=r"damaged or cut short.*truncated"):
+        staf.kinds.open(picture)
+
+
 def test_unreadable_files_are_named(tmp_path, monkeypatch):
     path = Image(pixels()).save(tmp_path / "a.png")
 

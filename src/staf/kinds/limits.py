@@ -16,7 +16,7 @@ MEBIBYTE = 2**20
 # What decodes to no more than this is decoded without asking how plausible it is: it takes a fraction of a second.
 SMALL = 64 * MEBIBYTE
 # Bytes beside the data proper (colour profiles, thumbnails, comments) that a file may bring along.
-EXTRAS = 256 * MEBIBYTE
+EXTRAS = 64 * MEBIBYTE
 LONGEST_REASON = 600
 
 

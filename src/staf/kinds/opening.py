@@ -65,7 +65,8 @@ def open(
         return image_from_array(source, layout=layout, name=name)
     pillow: Any = sys.modules.get("PIL.Image")
     if pillow is not None and isinstance(source, pillow.Image):
-        return image_from_pil(source, name=name)
+        with damage_named("picture"):
+            return image_from_pil(source, name=name)
     raise SignalError(f"source must be a path, an array, a tensor or a Pillow image, got {type(source).__name__}")
 
 

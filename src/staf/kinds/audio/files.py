@@ -7,12 +7,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from staf.kinds.audio.wholeness import NOT_SAID, check_whole
-from staf.kinds.limits import check_ratio, damaged
+from staf.kinds.limits import check_not_padded, check_ratio, damaged
 from staf.signals.atomic import atomic_path
 from staf.signals.errors import SignalError
 
@@ -54,14 +54,16 @@ def read_audio(path: Path, limit: int) -> Audio:
         def seekable(self) -> bool:
             return False
 
-    with path.open("rb") as plain:
-        whole = check_whole(plain)
-        stored = os.fstat(plain.fileno()).st_size
     try:
-        with Forward(os.fsencode(path)) as file:
-            announced = _announced(file, limit, stored)
-            samples, full = _read_blocks(file, limit, announced)
-            rate, subtype, format = file.samplerate, file.subtype, file.format
+        with path.open("rb") as plain:
+            whole = check_whole(plain)
+            stored = os.fstat(plain.fileno()).st_size
+            # libsndfile would look for frames in what is before and behind them.
+            source = os.fsencode(path) if whole.part is None else Part(plain, *whole.part, whole.first)
+            with Forward(source) as file:
+                announced = _announced(file, limit, stored)
+                samples, full = _read_blocks(file, limit, announced)
+                rate, subtype, format = file.samplerate, file.subtype, file.format
     except soundfile.LibsndfileError as error:
         reason = error.error_string.removeprefix("Error : ").rstrip(". ")
         raise damaged(f"its audio cannot be decoded ({reason})") from error
@@ -94,8 +96,37 @@ def _announced(file: soundfile.SoundFile, limit: int, stored: int) -> int | None
         return None
     _check_length(file.frames, file.channels, limit)
     what = f"{file.frames} samples in {file.channels} channels"
-    check_ratio(4 * file.frames * file.channels, stored, RATIO.get(file.format, SMALLEST_RATIO), what)
+    decoded = 4 * file.frames * file.channels
+    check_ratio(decoded, stored, RATIO.get(file.format, SMALLEST_RATIO), what)
+    if file.format == "FLAC":
+        # A frame that is missing is searched for up to the end of the file.
+        check_not_padded(stored, decoded)
     return file.frames
+
+
+class Part:
+    """`first`, and then the bytes of an open file from `start` to `stop`, as a file that libsndfile can read."""
+
+    def __init__(self, file: BinaryIO, start: int, stop: int, first: bytes = b"") -> None:
+        self._file, self._first, self._start, self._at = file, first, start - len(first), 0
+        self._length = len(first) + stop - start
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self._at = max(0, offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._length}[whence])
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def read(self, count: int = -1) -> bytes:
+        left = max(0, self._length - self._at)
+        count = left if count < 0 else min(count, left)
+        data = self._first[self._at : self._at + count]
+        if len(data) < count:
+            self._file.seek(self._start + self._at + len(data))
+            data += self._file.read(count - len(data))
+        self._at += len(data)
+        return data
 
 
 def _check_length(frames: int, channels: int, limit: int) -> None:

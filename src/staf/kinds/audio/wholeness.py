@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Callable
 from typing import BinaryIO, NamedTuple
 
@@ -20,14 +21,23 @@ BIT_RATES = (
     (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
     (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
 )
+TAGS = (b"APETAGEX", b"LYRICSBEGIN", b"TAG", b"ID3")
+# Bytes behind the last frame that need no name.
+PADDING = 4096
 SAMPLE_RATES = {3: (44100, 48000, 32000), 2: (22050, 24000, 16000), 0: (11025, 12000, 8000)}
 
 
 class Whole(NamedTuple):
-    """What is known of a file that is whole: notes for the user, and about how many samples its frames hold."""
+    """What is known of a file that is whole.
+
+    `notes` are for the user; `samples` is about how many its frames hold, `part` where they begin and end, if other
+    things are before or behind them, and `first` a frame to put before them, which counts them.
+    """
 
     notes: tuple[str, ...] = ()
     samples: int | None = None
+    part: tuple[int, int] | None = None
+    first: bytes = b""
 
 
 def check_whole(file: BinaryIO) -> Whole:
@@ -96,26 +106,47 @@ def _mp3(file: BinaryIO, size: int) -> Whole:
     length = _frame_length(first[:4])
     if length is None:
         return Whole()
+    start = offset
     place = next((at for name in (b"Xing", b"Info") if 0 < (at := first.find(name, 4, 64)) < length), None)
-    if place is not None:
-        flags = int.from_bytes(first[place + 4 : place + 8], "big")
-        if flags & 2:
-            at = place + 8 + 4 * (flags & 1)
-            announced = int.from_bytes(first[at : at + 4], "big")
-            if announced > end - offset:
-                raise damaged(f"{end - offset:,} of {announced:,} bytes of sound are there")
-            return Whole()
-    of_a_frame = 1152 if first[1] >> 3 & 3 == 3 else 576
-    for count in range(MOST_FRAMES):
+    if place is not None and (flags := int.from_bytes(first[place + 4 : place + 8], "big")) & 2:
+        at = place + 8 + 4 * (flags & 1)
+        announced = int.from_bytes(first[at : at + 4], "big")
+        if announced > end - offset:
+            raise damaged(f"{end - offset:,} of {announced:,} bytes of sound are there")
+        file.seek(start + announced)
+        # Some writers leave the first frame out of the number.
+        more = length if _frame_length(file.read(4)) is not None else 0
+        return Whole(part=(start, min(end, start + announced + more)))
+    of_a_frame, count = 1152 if first[1] >> 3 & 3 == 3 else 576, 0
+    for _ in range(MOST_FRAMES):
         if length is None or offset + 4 > end:
-            # The end, or something else, such as a tag.
-            return Whole(samples=count * of_a_frame)
+            break
+        count += 1
         if offset + length > end:
             raise damaged(f"its last frame has {end - offset:,} of {length:,} bytes")
         offset += length
         file.seek(offset)
-        length = _frame_length(file.read(4))
-    return Whole()
+        behind = file.read(12)
+        length = _frame_length(behind[:4])
+    else:
+        return Whole()
+    if end - offset > PADDING and not behind.startswith(TAGS):
+        raise damaged(f"no frame follows byte {offset:,}, and {end - offset:,} bytes do")
+    return Whole((), count * of_a_frame, (start, offset), _counting_frame(first[:4], count, offset - start))
+
+
+def _counting_frame(head: bytes, frames: int, size: int) -> bytes:
+    """The frame that says how many others follow, for an MP3 that has none: else their number is estimated.
+
+    `head` begins one of the others.
+    """
+    first = bytes((0xFF, head[1] | 1, 0x80 | head[2] & 0x0C, head[3]))
+    length = _frame_length(first)
+    assert length is not None
+    mpeg_1, mono = head[1] >> 3 & 3 == 3, head[3] >> 6 == 3
+    side = (17 if mono else 32) if mpeg_1 else (9 if mono else 17)
+    body = bytes(side) + b"Xing" + struct.pack(">III", 3, frames, size + length)
+    return (first + body).ljust(length, b"\0")
 
 
 def _frame_length(head: bytes) -> int | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 import numpy as np
 
-from staf.kinds.shape.polygons import Parsed, positions_of, triangles, unreadable
+from staf.kinds.shape.polygons import BATCH, Parsed, positions_of, triangles, unreadable
 
 VERTEX = re.compile(rb"^[ \t]*v[ \t]+([^\r\n#]*)", re.MULTILINE)
 FACE = re.compile(rb"^[ \t]*f[ \t]+([^\r\n#]*)", re.MULTILINE)
@@ -21,14 +22,16 @@ def parse_obj(data: bytes) -> Parsed:
     >>> parse_obj(b"v 0 0 0\\nv 1 0 0\\nv 1 1 0\\nv 0 1 0\\nf 1/1/1 2/2/1 3/3/1 4/4/1\\nf -4 -3 -2\\n").faces.tolist()
     [[0, 1, 2], [0, 2, 3], [0, 1, 2]]
     """
+    if b"\n" not in data:
+        data = data.replace(b"\r", b"\n")
     if b"\\" in data:
         data = CONTINUED.sub(b" ", data)
     vertices = positions_of((match.group(1).decode("latin-1") for match in VERTEX.finditer(data)), "OBJ")
     named, sizes = _corners(data)
     if (named < 0).any():
         # Counted back from the last vertex above the face.
-        above = np.array([match.start() for match in VERTEX.finditer(data)])
-        at = np.array([match.start() for match in FACE.finditer(data)])
+        above = np.fromiter((match.start() for match in VERTEX.finditer(data)), np.int64)
+        at = np.fromiter((match.start() for match in FACE.finditer(data)), np.int64)
         named = np.where(named < 0, named + np.repeat(np.searchsorted(above, at), sizes) + 1, named)
     if len(named) and not (named >= 1).all():
         raise unreadable("OBJ", f"a face names vertex {int(named.min())}, and they are counted from 1")
@@ -37,13 +40,13 @@ def parse_obj(data: bytes) -> Parsed:
 
 def _corners(data: bytes) -> tuple[np.ndarray, np.ndarray]:
     """The corners of all polygons as the file names them, and how many each has."""
-    lines = [BEHIND.sub(b"", match.group(1)) for match in FACE.finditer(data)]
-    if not lines:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    words = [line.split() for line in lines]
-    sizes = np.array([len(own) for own in words])
-    try:
-        named = np.array([int(word) for own in words for word in own], np.int64)
-    except (ValueError, OverflowError) as error:
-        raise unreadable("OBJ", f"a face is no list of whole numbers ({error})") from error
-    return named, sizes
+    found = (BEHIND.sub(b"", match.group(1)).split() for match in FACE.finditer(data))
+    named, sizes = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    # In batches: words are much larger than the numbers they are.
+    while batch := list(islice(found, BATCH)):
+        sizes.append(np.array([len(words) for words in batch]))
+        try:
+            named.append(np.array([int(word) for words in batch for word in words], np.int64))
+        except (ValueError, OverflowError) as error:
+            raise unreadable("OBJ", f"a face is no list of whole numbers ({error})") from error
+    return np.concatenate(named), np.concatenate(sizes)

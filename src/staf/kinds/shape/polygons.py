@@ -10,6 +10,9 @@ import numpy as np
 
 from staf.signals.errors import SignalError
 
+# Lines that are read at once.
+BATCH = 1 << 16
+
 
 class Parsed(NamedTuple):
     """What a file holds: positions (n, 3), triangles (m, 3) of indices into them, and notes for the user."""
@@ -69,20 +72,28 @@ def polygons_of(lines: Iterator[str], count: int, format: str, before: int = 0) 
 
     Numbers behind the corners, such as colours, are left alone.
     """
-    held = list(islice(lines, count))
-    if len(held) < count:
-        raise unreadable(format, f"{len(held):,} of {count:,} faces are there")
+    parts, found = [np.empty((0, 3), np.int64)], 0
+    # In batches: lines are much larger than the numbers in them.
+    while batch := list(islice(lines, min(BATCH, count - found))):
+        found += len(batch)
+        parts.append(_of_batch(batch, format, before))
+    if found < count:
+        raise unreadable(format, f"{found:,} of {count:,} faces are there")
+    return np.concatenate(parts)
+
+
+def _of_batch(lines: list[str], format: str, before: int) -> np.ndarray:
     corners: np.ndarray | None = None
     try:
-        table = np.loadtxt(held, np.float64, comments=None, ndmin=2)[:, before:]
+        table = np.loadtxt(lines, np.float64, comments=None, ndmin=2)[:, before:]
         size = table[0, 0] if table.size else 0
-        if 1 <= size < table.shape[1] and (table[:, 0] == size).all():
-            corners, sizes = table[:, 1 : 1 + int(size)].ravel(), np.full(count, int(size))
+        if len(table) == len(lines) and 1 <= size < table.shape[1] and (table[:, 0] == size).all():
+            corners, sizes = table[:, 1 : 1 + int(size)].ravel(), np.full(len(lines), int(size))
     except (ValueError, IndexError, OverflowError):
         # Rows of different lengths, or no numbers: told apart below.
         pass
     if corners is None:
-        corners, sizes = _ragged(held, before, format)
+        corners, sizes = _ragged(lines, before, format)
     return triangles(whole_numbers(corners, format), sizes)
 
 
