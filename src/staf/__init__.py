@@ -20,8 +20,9 @@ _HOMES = {
     **dict.fromkeys(("WindowedField", "WindowedFit", "fit_windows", "load_windows"), "staf.windows"),
     **dict.fromkeys(("FieldSet", "load_many"), "staf.storage.field_set"),
     **dict.fromkeys(("FileError",), "staf.storage"),
-    **dict.fromkeys(("Audio", "Image", "Shape", "open"), "staf.kinds"),
-    **dict.fromkeys(("SignalError",), "staf.signals"),
+    **dict.fromkeys(("Audio", "Grid", "Image", "Shape", "open"), "staf.kinds"),
+    **dict.fromkeys(("Signal", "SignalError"), "staf.signals"),
+    **dict.fromkeys(("Occupancy",), "staf.kinds.shape.task"),
     **dict.fromkeys(("Budget", "Plan", "plan", "plans", "recipes"), "staf.planning"),
     **dict.fromkeys(("Interrupted", "Muon", "Recipe", "Soap"), "staf.training"),
     **dict.fromkeys(("Constant", "Cosine", "Exponential"), "staf.training"),
@@ -35,7 +36,7 @@ _HOMES = {
 _ROOMS = (
     "analysis",
     "benchmarking",
-    "experiments",
+    "comparison",
     "figures",
     "kinds",
     "metrics",
@@ -55,12 +56,13 @@ __all__ = [*sorted(_HOMES), *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
     from staf.api import Fit, FittedField, fit, load
-    from staf.kinds import Audio, Image, Shape, open
+    from staf.kinds import Audio, Grid, Image, Shape, open
+    from staf.kinds.shape.task import Occupancy
     from staf.many import ManyFits, fit_many
     from staf.nn import CoordinateMLP, SineSeries, ffn, finer, gauss, incode, mfn, pemlp, siren, staf, wire
     from staf.ops import backend
     from staf.planning import Budget, Plan, plan, plans, recipes
-    from staf.signals import SignalError
+    from staf.signals import Signal, SignalError
     from staf.storage import FileError
     from staf.storage.field_set import FieldSet, load_many
     from staf.tasks import Reconstruction
@@ -73,6 +75,9 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(_HOMES[name]), name)
     elif name in _ROOMS:
         value = importlib.import_module(f"staf.{name}")
+    elif name in importlib.import_module("staf._networks").network_names():
+        # A network that is not named above: a new file in `staf.nn.networks`, or one that was registered.
+        return getattr(importlib.import_module("staf.nn"), name)
     else:
         raise AttributeError(f"module 'staf' has no attribute {name!r}")
     globals()[name] = value

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from staf.cli.render import parse_crop, parse_size
 from staf.kinds import open as open_signal
+from staf.kinds.image.options import parse_crop, parse_size
 
 
 @pytest.fixture

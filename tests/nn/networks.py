@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from staf.nn import MODELS, Incode
+from staf.nn import NETWORKS, Incode
 
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "staf": ("staf", {}),
@@ -57,7 +57,7 @@ def make(variant: str, seed: int = 0, **changes: Any) -> nn.Module:
     """A small network of the list."""
     name, arguments = VARIANTS[variant]
     settings = {"width": 12, "depth": 3, **arguments, **changes}
-    return bound(MODELS[name](IN, OUT, **settings, generator=torch.Generator().manual_seed(seed)))
+    return bound(NETWORKS[name].factory(IN, OUT, **settings, generator=torch.Generator().manual_seed(seed)))
 
 
 def points(count: int = 9, dtype: torch.dtype = torch.float32) -> Tensor:

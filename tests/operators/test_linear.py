@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from staf.operators import AreaDownsampling, Identity, LinearOperator, Mask
+from staf.operators import AreaDownsampling, LinearOperator, Mask, SampleMeans
 
 MASK = torch.rand(5, 7, generator=torch.Generator().manual_seed(3)) < 0.4
 OPERATORS = {
-    "identity": Identity((5, 7)),
-    "identity 1-D": Identity((9,)),
+    "area 1, one axis": AreaDownsampling((9,), 1),
     "area 1": AreaDownsampling((5, 7), 1),
     "area 2": AreaDownsampling((6, 8), 2),
     "area 3, one axis": AreaDownsampling((12,), 3),
@@ -55,3 +54,11 @@ def test_wrong_shapes_are_refused(operator):
         operator.A(torch.zeros(*operator.input_shape, 2))
     with pytest.raises(ValueError, match="y must end in the axes"):
         operator.A_adjoint(torch.zeros(*operator.output_shape, 2))
+
+
+def test_samples_of_an_observation_have_it_as_their_mean(operator):
+    assert isinstance(operator, SampleMeans)
+    x = torch.randn(operator.input_shape, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+    index = torch.arange(torch.Size(operator.output_shape).numel()).flip(0)
+    means = x.flatten()[operator.samples_of(index)].mean(0)
+    torch.testing.assert_close(means, operator.A(x).flatten()[index])

@@ -7,8 +7,7 @@ from typing import Any
 
 from staf.benchmarking.report import three_figures
 
-COLOURS = {"released": "#9aa0a6", "released, torch.compile": "#c6a15b"}
-OURS = ("#1f6feb", "#2da44e", "#8250df", "#bf3989")
+RELEASED = {"released": "#9aa0a6", "released, torch.compile": "#c6a15b"}
 
 
 def draw(document: dict[str, Any], path: Path) -> Path:
@@ -17,9 +16,10 @@ def draw(document: dict[str, Any], path: Path) -> Path:
     from matplotlib.figure import Figure
 
     from staf._files import atomic_path
+    from staf.figures.style import COLOURS
 
     records = [record for record in document["records"] if record["ms"] is not None]
-    colours, left = dict(COLOURS), iter(OURS)
+    colours, left = dict(RELEASED), iter(COLOURS)
     places, ticks, names = [], [], []
     place, last = 0.0, None
     for record in records:

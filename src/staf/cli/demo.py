@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
     started = time.monotonic()
     try:
         photo = sample_photo(options.photo) if options.photo in SAMPLES else open_signal(options.photo)
-        if photo.kind != "image":
+        if not isinstance(photo, Image):
             raise SignalError(f"the demonstration fits photos, and {options.photo!r} is {photo.kind}")
         print(f"Fitting {square(photo)!r} on the CPU: to {ENOUGH_DB:g} dB, or {options.seconds:g} seconds.")
         result = demonstrate(photo, options.out, seconds=options.seconds, seed=options.seed)

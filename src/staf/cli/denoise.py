@@ -1,14 +1,15 @@
-"""`staf denoise FILE`: an image with less noise, by a field that stops before it fits the noise."""
+"""`staf denoise FILE`: denoise an image with a field that stops before it fits the noise."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import arg
 
+from staf._documents import Document
 from staf.cli.errors import UserError, edge
 from staf.cli.options import Number
 from staf.cli.restoration import (
@@ -40,7 +41,7 @@ class Denoise(RestorationOptions):
     metrics.json. A share of the pixels is held out of the fit, and its weights are those that predict them best. With
     --photons the image is the clean truth instead: noise is added first, and comparison.png shows what the field,
     total variation and non-local means bring back, each tuned by the same held-out pixels. Ctrl-C leaves a checkpoint
-    in the folder, and --resume goes on from it.
+    in the folder, and --resume continues from it.
     """
 
     held_out: Annotated[float, arg(metavar="X")] = 0.05
@@ -51,7 +52,7 @@ class Denoise(RestorationOptions):
     """With --photons: add the sensor's own noise, in photons."""
 
 
-def options_for(words: Sequence[str]) -> type[Any]:
+def options_for(words: Sequence[str]) -> type[object]:
     return Denoise
 
 
@@ -62,7 +63,7 @@ def run(options: Denoise, terminal: Terminal) -> int:
 
     from staf.operators import PhotonNoise
     from staf.planning.plans import paper_staf_denoising
-    from staf.planning.restoration_plans import denoising
+    from staf.planning.restoration import denoising
     from staf.tasks import Denoising, KeepBestHeldOut, Oracle
 
     if options.readout and options.photons is None:
@@ -71,7 +72,7 @@ def run(options: Denoise, terminal: Terminal) -> int:
         raise UserError(f"--held-out must lie between 0 and 1, got {options.held_out:g}")
     name = "denoised.tiff" if image.dtype.kind == "f" else "denoised.png"
     start = start_for(options, "denoise", image, [name, MODEL, METRICS, FIGURE])
-    how: dict[str, Any] = {
+    how: Document = {
         "generator": torch.Generator().manual_seed(start.seed),
         "held_out": options.held_out,
         "convention": "ends" if options.paper else "centres",
@@ -104,13 +105,15 @@ def _finish(
     oracle: Oracle | None,
 ) -> int:
     """Write what was fitted, beside the classical methods where the truth is known, and say how good it is."""
+    from staf.tasks import Denoising
     from staf.tasks.classical import denoised, measured
 
-    task: Any = fit.task
+    task = fit.task
+    assert isinstance(task, Denoising)
     # A fit that ended before held-out pixels were looked at has its last weights.
     kept = keep.best_step or fit.result.steps
     files = write(folder, fit, name)
-    document: dict[str, Any] = {
+    document: Document = {
         "verb": "denoise",
         "file": str(options.file),
         "model": options.model,
@@ -134,9 +137,7 @@ def _finish(
         terminal.table(
             f"{options.photons:g} photons, {options.file}", ["method", "PSNR dB", "SSIM"], [*table, noisy_row]
         )
-        terminal.say(
-            f"the best step by the truth, which nothing but an oracle knows: {oracle.psnr:.2f} dB at step {oracle.step}"
-        )
+        terminal.say(f"best step in hindsight (oracle): {oracle.psnr:.2f} dB at step {oracle.step}")
     files["metrics"] = write_metrics(folder, document)
     terminal.say(f"{files['denoised']}: the weights of step {kept} of {fit.result.steps}")
     terminal.finish({**document, "out": str(folder), "files": files})

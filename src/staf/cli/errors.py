@@ -28,7 +28,7 @@ class UserError(Exception):
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal ended the work; the message says what was kept and how to go on."""
+    """A signal ended the work; the message says what was kept and how to resume."""
 
     def __init__(self, message: str, signal_number: int) -> None:
         super().__init__(message)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import arg
 
+from staf._documents import Document
 from staf.cli.errors import edge
 from staf.cli.options import Count, Flag
 from staf.cli.restoration import (
@@ -29,6 +30,7 @@ from staf.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from staf.api import Fit
+    from staf.signals.grid import Convention
     from staf.tasks import Oracle
 
 # kodim03 at 128x128, 4x: 28.1 dB with 1, 28.5 with 2, 28.5 with 4; Lanczos 27.7.
@@ -41,8 +43,8 @@ class Upscale(RestorationOptions):
 
     The folder (runs/NAME-upscale unless --out names another) gets upscaled.png (or .tiff), model.safetensors and
     metrics.json. With --evaluate the image is the truth instead: it is averaged down first, and comparison.png shows
-    what the field, bicubic and Lanczos bring back. Ctrl-C leaves a checkpoint in the folder, and --resume goes on from
-    it.
+    what the field, bicubic and Lanczos bring back. Ctrl-C leaves a checkpoint in the folder, and --resume continues
+    from it.
     """
 
     factor: Annotated[int, arg(metavar="N")] = 4
@@ -53,7 +55,7 @@ class Upscale(RestorationOptions):
     """Average the image down, upscale that, and measure against the image."""
 
 
-def options_for(words: Sequence[str]) -> type[Any]:
+def options_for(words: Sequence[str]) -> type[object]:
     return Upscale
 
 
@@ -61,10 +63,10 @@ def run(options: Upscale, terminal: Terminal) -> int:
     """Fit the coarse pixels, write the fine ones."""
     image = open_image(options)
     from staf.planning.plans import paper_staf_super_resolution
-    from staf.planning.restoration_plans import super_resolution
+    from staf.planning.restoration import super_resolution
     from staf.tasks import Oracle, SuperResolution
 
-    convention: Any = "ends" if options.paper else "centres"
+    convention: Convention = "ends" if options.paper else "centres"
     samples = options.samples if options.samples is not None else (1 if options.paper else SAMPLES)
     name = "upscaled.tiff" if image.dtype.kind == "f" else "upscaled.png"
     start = start_for(options, "upscale", image, [name, MODEL, METRICS, FIGURE])
@@ -87,11 +89,13 @@ def run(options: Upscale, terminal: Terminal) -> int:
 
 def _finish(options: Upscale, terminal: Terminal, folder: Path, name: str, fit: Fit, oracle: Oracle | None) -> int:
     """Write what was fitted, beside the classical methods where the truth is known, and say how good it is."""
+    from staf.tasks import SuperResolution
     from staf.tasks.classical import measured, upscaled
 
-    task: Any = fit.task
+    task = fit.task
+    assert isinstance(task, SuperResolution)
     files = write(folder, fit, name)
-    document: dict[str, Any] = {
+    document: Document = {
         "verb": "upscale",
         "file": str(options.file),
         "model": options.model,
@@ -112,9 +116,7 @@ def _finish(options: Upscale, terminal: Terminal, folder: Path, name: str, fit: 
         files["comparison"] = draw(folder, task, rows)
         table = [[method, f"{m['psnr']:.2f}", f"{m['ssim']:.4f}"] for method, (m, _) in rows.items()]
         terminal.table(f"{options.factor}x of {options.file}", ["method", "PSNR dB", "SSIM"], table)
-        terminal.say(
-            f"the best step by the truth, which nothing but an oracle knows: {oracle.psnr:.2f} dB at step {oracle.step}"
-        )
+        terminal.say(f"best step in hindsight (oracle): {oracle.psnr:.2f} dB at step {oracle.step}")
     files["metrics"] = write_metrics(folder, document)
     height, width = task.signal.shape
     terminal.say(f"{files['upscaled']}: {width}x{height} pixels")

@@ -13,7 +13,7 @@ from staf.cli.terminal import Terminal
 class VerbModule(Protocol):
     """What a verb's module offers."""
 
-    def options_for(self, words: Sequence[str]) -> type[Any]:
+    def options_for(self, words: Sequence[str]) -> type[object]:
         """The dataclass of options; `words` are the arguments, so that it may depend on what the file is."""
         ...
 
@@ -34,14 +34,14 @@ class Verb:
 
 
 VERBS: dict[str, Verb] = {
-    "fit": Verb("staf.cli.fit", "fit a field to an image, a recording or a mesh; writes a folder with a report"),
+    "fit": Verb("staf.cli.fit", "fit a field to an image, a recording, a mesh or an array; writes a report"),
     "render": Verb(
         "staf.cli.render", "draw a fitted field at any scale, size or crop; audio at any rate, a mesh at any resolution"
     ),
     "export": Verb("staf.cli.export", "a fitted field, or a folder of them, as files that other programs open"),
     "compare": Verb("staf.cli.compare", "fit several networks with the same budget; a table and a figure"),
     "upscale": Verb("staf.cli.upscale", "an image at several times its resolution"),
-    "denoise": Verb("staf.cli.denoise", "an image with less noise, stopped without a clean one"),
+    "denoise": Verb("staf.cli.denoise", "denoise an image; stops by itself, no clean image needed"),
     "inspect": Verb("staf.cli.inspect", "what a fitted field has learnt: parameters, activations, spectra"),
     "theory": Verb("staf.cli.theory", "the paper's results, computed and drawn by name"),
     "fit-many": Verb("staf.cli.fit_many", "fit a network to each image of a folder, many at once"),

@@ -1,4 +1,4 @@
-"""How much a file may ask for, checked before anything of that size is decoded, and damage told in one sentence.
+"""How much a file may ask for, checked before anything of that size is decoded.
 
 A header can announce any size, and it costs its writer nothing. So two things are checked first: the size itself,
 against the `max_pixels` of `staf.open`, and whether the bytes that are there can hold so much in the best of cases.
@@ -7,26 +7,14 @@ against the `max_pixels` of `staf.open`, and whether the bytes that are there ca
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-from staf.signals.errors import SignalError
+from staf.signals.errors import SignalError, damaged
 
 MEBIBYTE = 2**20
 # What decodes to no more than this is decoded without asking how plausible it is: it takes a fraction of a second.
 SMALL = 64 * MEBIBYTE
 # Bytes beside the data proper (colour profiles, thumbnails, comments) that a file may bring along.
 EXTRAS = 64 * MEBIBYTE
-LONGEST_REASON = 600
-
-
-def damaged(what: str) -> SignalError:
-    """The error for a file that is not whole, and `what` shows it.
-
-    >>> damaged("its last chunk ends at byte 7")
-    SignalError('it is damaged or cut short: its last chunk ends at byte 7')
-    """
-    return SignalError(f"it is damaged or cut short: {what}")
 
 
 def check_size(width: int, height: int, max_pixels: int) -> None:
@@ -68,27 +56,3 @@ def check_not_padded(stored: int, decoded: int) -> None:
     """Refuses a file that is far larger than what it decodes to, where all of it would have to be read."""
     if stored > 4 * decoded + EXTRAS:
         raise SignalError(f"it has {stored:,} bytes, and its header announces no more than {decoded:,} bytes of data")
-
-
-@contextmanager
-def damage_named(format: str) -> Iterator[None]:
-    """Turns whatever a decoder raises on bad bytes into one sentence."""
-    try:
-        yield
-    except (SignalError, PermissionError, FileNotFoundError, MemoryError):
-        raise
-    except Exception as error:
-        # Decoders raise all sorts on damaged bytes: numpy, for one, a tokenizer's error for a bad header.
-        raise SignalError(
-            f"it is damaged or cut short, or no {format} this version reads: {one_line(error)}"
-        ) from error
-
-
-def one_line(error: Exception) -> str:
-    """What an error says, in one line that can be shown.
-
-    >>> one_line(ValueError("two\\nlines \\x00"))
-    'two lines \\\\x00'
-    """
-    words = " ".join(str(error).split()) or type(error).__name__
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in words)[:LONGEST_REASON]

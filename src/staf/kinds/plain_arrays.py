@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
 
 from staf.signals.errors import SignalError
 
 
-def plain_array(given: Any, name: str) -> np.ndarray:
+def plain_array(given: ArrayLike | Tensor, name: str) -> np.ndarray:
     """`given` as an `np.ndarray` and nothing else, without a copy where it is one already.
 
     A matrix stays two-dimensional under every indexing, so that code written for arrays runs past its end. A masked
@@ -29,4 +30,13 @@ def plain_array(given: Any, name: str) -> np.ndarray:
                 f"{masked} of {given.size} elements of {name} are masked: fill them first, with .filled(value)"
             )
         given = given.data
-    return np.asarray(given)
+    if isinstance(given, Tensor):
+        try:
+            values = given.detach().cpu()
+            return (values.float() if values.dtype == torch.bfloat16 else values).numpy()
+        except (TypeError, RuntimeError) as error:
+            # Sparse, quantised, nested and meta tensors, and types that numpy has not.
+            kind = str(given.dtype).removeprefix("torch.")
+            raise SignalError(f"a tensor must be dense and of a type that numpy has, got {kind} ({error})") from error
+    # An array in a file is an array like others, and is shown to be in a file.
+    return given if isinstance(given, np.memmap) else np.asarray(given)

@@ -1,4 +1,4 @@
-"""The multilayer perceptron that most networks here are."""
+"""The multilayer perceptron that most networks of the library are made of."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.module import _has_any_global_hook
 
 from staf import ops
 from staf._typing import Float
-from staf.nn._arguments import Depth, Size, check
-from staf.nn._hooks import has_hooks
+from staf.nn.arguments import Depth, Size, check
 from staf.nn.init import TorchWeights, WeightLaw
 from staf.nn.linear import CoordinateLinear, Linear, check_coordinates
 from staf.nn.sine_series import SineSeries
-from staf.ops.linear import current_precision
+from staf.ops.backend import fused_allowed
 
 
 class CoordinateMLP(nn.Module):
@@ -103,10 +103,10 @@ class CoordinateMLP(nn.Module):
 
 
 def _activated(layer: nn.Module, activation: nn.Module, z: Tensor) -> Tensor:
-    """activation(layer(z)), as one operation where a GPU gains by it and nobody looks between the two."""
+    """activation(layer(z)), as one operation where that is faster on a GPU and neither module has hooks."""
     if (
         z.is_cuda
-        and current_precision() is not None
+        and fused_allowed()
         and type(activation) is SineSeries
         and type(layer) in (CoordinateLinear, Linear)
         and z.dtype == layer.weight.dtype
@@ -123,3 +123,22 @@ def _width(encoding: nn.Module) -> Any:
     if width is None:
         raise TypeError(f"encoding must have out_features, got {encoding!r}")
     return width
+
+
+def has_hooks(*modules: nn.Module) -> bool:
+    """Whether calling one of these runs more than its class's `forward`.
+
+    >>> layer = nn.Linear(2, 2)
+    >>> before = has_hooks(layer)
+    >>> handle = layer.register_forward_hook(lambda *_: None)
+    >>> before, has_hooks(layer)
+    (False, True)
+    """
+    return _has_any_global_hook() or any(
+        module._forward_hooks
+        or module._forward_pre_hooks
+        or module._backward_hooks
+        or module._backward_pre_hooks
+        or "forward" in module.__dict__
+        for module in modules
+    )

@@ -6,9 +6,8 @@ Operators act on tensors (..., *shape), the axes of the grid last, so that chann
 from __future__ import annotations
 
 from staf.operators.area_downsampling import AreaDownsampling
-from staf.operators.identity import Identity
-from staf.operators.linear import LinearOperator
+from staf.operators.linear import LinearOperator, SampleMeans
 from staf.operators.mask import Mask
 from staf.operators.noise import PhotonNoise
 
-__all__ = ["AreaDownsampling", "Identity", "LinearOperator", "Mask", "PhotonNoise"]
+__all__ = ["AreaDownsampling", "LinearOperator", "Mask", "PhotonNoise", "SampleMeans"]

@@ -1,6 +1,11 @@
-"""The one exception for a signal that cannot be read, used or written."""
+"""The exceptions for a signal that cannot be read, used or written."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+LONGEST_REASON = 600
 
 
 class SignalError(ValueError):
@@ -9,3 +14,47 @@ class SignalError(ValueError):
     >>> str(SignalError("cannot open 'a.png': the file is empty"))
     "cannot open 'a.png': the file is empty"
     """
+
+
+class NoSamples(SignalError, AttributeError):
+    """An empty signal was asked for its samples; to `getattr` and `hasattr` it has none.
+
+    >>> import numpy as np
+    >>> from staf.kinds import Image
+    >>> hasattr(Image(np.zeros((2, 2), np.uint8)).empty(), "array")
+    False
+    """
+
+
+def damaged(what: str) -> SignalError:
+    """The error for a file that is not whole, and `what` shows it.
+
+    >>> damaged("its last chunk ends at byte 7")
+    SignalError('it is damaged or cut short: its last chunk ends at byte 7')
+    """
+    return SignalError(f"it is damaged or cut short: {what}")
+
+
+@contextmanager
+def damage_named(format: str) -> Iterator[None]:
+    """Turns whatever a decoder raises on bad bytes into one sentence."""
+    try:
+        yield
+    except (SignalError, PermissionError, FileNotFoundError, MemoryError):
+        raise
+    except Exception as error:
+        # Decoders raise all sorts on damaged bytes: numpy, for one, a tokenizer's error for a bad header.
+        if type(error) is NameError:
+            raise
+        reason = one_line(error)
+        raise SignalError(f"it is damaged or cut short, or no {format} this version reads: {reason}") from error
+
+
+def one_line(error: Exception) -> str:
+    """What an error says, in one line that can be shown.
+
+    >>> one_line(ValueError("two\\nlines \\x00"))
+    'two lines \\\\x00'
+    """
+    words = " ".join(str(error).split()) or type(error).__name__
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in words)[:LONGEST_REASON]

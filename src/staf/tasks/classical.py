@@ -1,4 +1,4 @@
-"""What needs no network, for every comparison: bicubic and Lanczos upscaling, total variation, non-local means."""
+"""Methods without a network, for comparison: bicubic and Lanczos upscaling, total variation, non-local means."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from torch import Tensor
 
 from staf._typing import Float
 from staf.tasks.denoising import Denoising
-from staf.tasks.image_measures import image_measures
 from staf.tasks.super_resolution import SuperResolution
 
 Denoiser = Callable[[Tensor, float], Tensor]
@@ -48,7 +47,7 @@ UPSCALERS: dict[str, Callable[[Tensor, int], Tensor]] = {"bicubic": bicubic, "La
 
 
 def upscaled(task: SuperResolution) -> dict[str, Float[Tensor, "n c"]]:
-    """What each classical upscaler makes of a task's observation, clamped, as `task.restored` lays it."""
+    """The observation of a task enlarged by each classical upscaler: clamped, (n, c) as from `task.predict`."""
     observed = task.observation.cpu()
     return {name: task.transform.clamp(up(observed, task.factor)).flatten(1).T for name, up in UPSCALERS.items()}
 
@@ -75,7 +74,7 @@ DENOISERS: dict[str, tuple[Denoiser, Sequence[float]]] = {
 
 
 def denoised(task: Denoising, methods: Sequence[str] = tuple(DENOISERS)) -> dict[str, Float[Tensor, "n c"]]:
-    """What each classical denoiser makes of a task's observation, its strength chosen by the task's held-out pixels."""
+    """The observation of a task denoised by each classical method, its strength chosen by the held-out pixels."""
     results = {}
     for name in methods:
         denoise, strengths = DENOISERS[name]
@@ -86,7 +85,7 @@ def denoised(task: Denoising, methods: Sequence[str] = tuple(DENOISERS)) -> dict
 
 
 def oracle_denoised(task: Denoising, methods: Sequence[str] = tuple(DENOISERS)) -> dict[str, Float[Tensor, "n c"]]:
-    """The same with the strength that the truth finds best: what the papers' oracle protocol would report."""
+    """The same with the strength that is best in hindsight (oracle): what the papers' protocol would report."""
     assert task.truth is not None
     truth = task.transform.fitted(task.truth.values())
     results = {}
@@ -100,7 +99,7 @@ def oracle_denoised(task: Denoising, methods: Sequence[str] = tuple(DENOISERS)) 
 def measured(task: SuperResolution | Denoising, restored: Float[Tensor, "n c"]) -> dict[str, float]:
     """PSNR and SSIM of a restored image against the task's truth, as `task.evaluate` measures a field."""
     assert task.truth is not None
-    return image_measures(restored.float(), task.transform.fitted(task.truth.values()), task.truth.shape)
+    return task.truth.measures(restored.float(), task.transform.fitted(task.truth.values()))
 
 
 def chosen_strength(task: Denoising, denoise: Denoiser, strengths: Sequence[float]) -> float:

@@ -95,6 +95,15 @@ class Recipe:
             changes.setdefault("steps", None)
         return dataclasses.replace(self, **changes)
 
+    def limited(self, *, steps: int | None, seconds: float | None, target_db: float | None) -> Recipe:
+        """A copy with the limits that are given; the others stay as they are.
+
+        >>> Recipe(steps=100).limited(steps=None, seconds=2.0, target_db=None).seconds
+        2.0
+        """
+        given = {"steps": steps, "seconds": seconds, "target_db": target_db}
+        return self.replace(**{name: limit for name, limit in given.items() if limit is not None})
+
     def to_plain(self) -> dict[str, Any]:
         """JSON-able data from which `from_plain` makes an equal recipe."""
         data = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}

@@ -8,11 +8,24 @@ from torch import Tensor, nn
 from staf.training.batches import Batches
 from staf.training.memory import keep_freed_memory
 from staf.training.optim.optimiser import Optimiser
+from staf.training.stacked import StackedTask
 from staf.training.task import Batch, Task
+
+# Points that a step, or a pass without gradients, handles at once, so that memory stays bounded on large signals.
+_POINTS_AT_ONCE = {"cpu": 2**14, "cuda": 2**20}
+
+
+def points_at_once(device: torch.device) -> int:
+    """How many points a step handles at once on a device.
+
+    >>> points_at_once(torch.device("cpu"))
+    16384
+    """
+    return _POINTS_AT_ONCE.get(device.type, _POINTS_AT_ONCE["cuda"])
 
 
 class OutOfMemory(RuntimeError):
-    """Even the smallest chunk did not fit."""
+    """One point at a time was too much."""
 
 
 class Stepper:
@@ -24,7 +37,14 @@ class Stepper:
     """
 
     def __init__(
-        self, task: Task, field: nn.Module, optimiser: Optimiser, batches: Batches, *, group: int, chunk: int
+        self,
+        task: Task | StackedTask,
+        field: nn.Module,
+        optimiser: Optimiser,
+        batches: Batches,
+        *,
+        group: int,
+        chunk: int,
     ) -> None:
         device = optimiser.parameters[0].device
         if device.type == "cpu":
@@ -101,7 +121,7 @@ class Stepper:
                 "one point at a time does not fit in memory; use a smaller network, or another device"
             ) from error
         self.chunk = -(-self.chunk // 2)
-        self.notes.append(f"memory ran out: going on with {self.chunk:,} points at a time")
+        self.notes.append(f"memory ran out: continuing with {self.chunk:,} points at a time")
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 

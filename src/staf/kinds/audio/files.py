@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from staf.kinds.audio.wholeness import NOT_SAID, check_whole
-from staf.kinds.limits import check_not_padded, check_ratio, damaged
+from staf.kinds.limits import check_not_padded, check_ratio
 from staf.signals.atomic import atomic_path
-from staf.signals.errors import SignalError
+from staf.signals.errors import SignalError, damaged
 
 if TYPE_CHECKING:
     import soundfile

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable
 from typing import BinaryIO, NamedTuple
 
-from staf.kinds.limits import damaged
+from staf.signals.errors import damaged
 
 # Sizes that programs write when they do not know the length yet: in a stream, or until the recording ends.
 UNKNOWN_FROM = 0x7FFF0000

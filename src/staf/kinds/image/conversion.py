@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+import sys
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 from torch import Tensor
 
 from staf.kinds.image.colour import cmyk_to_rgb, fitting_profile
-from staf.kinds.image.pixels import CHANNELS
+from staf.kinds.image.pixels import CHANNELS, is_image_shape
 from staf.kinds.image.signal import Image
 from staf.kinds.plain_arrays import plain_array
-from staf.signals.errors import SignalError
+from staf.signals.errors import SignalError, damage_named
 
 if TYPE_CHECKING:
     import PIL.Image
@@ -31,6 +32,23 @@ CONVERTED_MODES = {
     "YCbCr": ("RGB", "converted from YCbCr to RGB"),
     "HSV": ("RGB", "converted from HSV to RGB"),
 }
+
+
+def image_from(source: object, name: str | None, layout: str | None) -> Image | None:
+    """An array, a tensor or a Pillow image as an image; None for anything else, and for arrays of other shapes."""
+    name = "image" if name is None else name
+    if isinstance(source, Tensor):
+        shape = () if source.is_nested else tuple(source.shape)
+        fits = is_image_shape(shape) or (len(shape) == 3 and shape[0] in CHANNELS)
+        return image_from_tensor(source, layout=cast(Layout, layout), name=name) if layout or fits else None
+    if isinstance(source, np.ndarray):
+        fits = is_image_shape(source.shape)
+        return image_from_array(source, layout=cast(Layout, layout), name=name) if layout or fits else None
+    pillow = sys.modules.get("PIL.Image")
+    if pillow is not None and isinstance(source, pillow.Image):
+        with damage_named("picture"):
+            return image_from_pil(source, name=name)
+    return None
 
 
 def image_from_pil(picture: PIL.Image.Image, *, name: str = "image", source: str | None = None) -> Image:
@@ -60,17 +78,9 @@ def image_from_tensor(tensor: Tensor, *, layout: Layout | None = None, name: str
     >>> image_from_tensor(torch.zeros(3, 8, 9)).shape, image_from_tensor(torch.zeros(4, 5, 3), layout="hwc").shape
     ((8, 9), (4, 5))
     """
-    import torch
-
-    try:
-        values = tensor.detach().cpu()
-        array = (values.float() if values.dtype == torch.bfloat16 else values).numpy()
-    except (TypeError, RuntimeError) as error:
-        # Sparse, quantised, nested and meta tensors, and types that numpy has not.
-        kind = str(tensor.dtype).removeprefix("torch.")
-        raise SignalError(f"a tensor must be dense and of a type that numpy has, got {kind} ({error})") from error
-    if values.ndim == 3 and layout is None:
-        first, last = values.shape[0] in CHANNELS, values.shape[2] in CHANNELS
+    array = plain_array(tensor, "an image")
+    if array.ndim == 3 and layout is None:
+        first, last = array.shape[0] in CHANNELS, array.shape[2] in CHANNELS
         if first and last:
             raise SignalError(
                 f"a tensor of shape {tuple(tensor.shape)} may have its channels first or last: "

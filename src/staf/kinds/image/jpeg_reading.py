@@ -13,8 +13,8 @@ import numpy as np
 
 from staf.kinds.image.pillow_reading import read_with_pillow
 from staf.kinds.image.signal import Image
-from staf.kinds.limits import check_enough, check_size, damaged
-from staf.signals.errors import SignalError
+from staf.kinds.limits import check_enough, check_size
+from staf.signals.errors import SignalError, damaged
 
 # Start of frame: every number from 0xC0 that is not a table (C4, CC) or reserved (C8).
 FRAMES = {0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xC6, 0xC7, 0xC9, 0xCA, 0xCB, 0xCD, 0xCE, 0xCF}

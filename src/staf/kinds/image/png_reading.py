@@ -14,8 +14,8 @@ from staf.kinds.image.colour import fitting_profile
 from staf.kinds.image.conversion import ORIENTATION_TAG, upright
 from staf.kinds.image.pillow_reading import read_with_pillow
 from staf.kinds.image.signal import Image
-from staf.kinds.limits import EXTRAS, check_enough, check_size, damaged
-from staf.signals.errors import SignalError
+from staf.kinds.limits import EXTRAS, check_enough, check_size
+from staf.signals.errors import SignalError, damaged
 
 SAMPLES = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 # The first column and row of each pass of an interlaced image, and the steps between its pixels.

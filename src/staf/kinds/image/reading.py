@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import math
 import os
 import struct
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
 from staf.kinds.image.jpeg_reading import read_jpeg
 from staf.kinds.image.pillow_reading import read_with_pillow
-from staf.kinds.image.pixels import CHANNELS
+from staf.kinds.image.pixels import is_image_shape
 from staf.kinds.image.png_reading import read_png
 from staf.kinds.image.signal import Image
-from staf.kinds.limits import check_not_padded, check_ratio, check_size, damaged
-from staf.signals.errors import SignalError
+from staf.kinds.limits import check_not_padded, check_ratio, check_size
+from staf.signals.errors import SignalError, damaged
+from staf.signals.npy import announced_shape, check_whole
 
-__all__ = ["read_jpeg", "read_npy", "read_png", "read_webp"]
+__all__ = ["announces_image", "read_jpeg", "read_npy", "read_png", "read_webp"]
 
 # A plain area takes next to nothing in a WebP: a picture of 64 MiB and more holds something else too.
 WEBP_RATIO = 1 << 16
-# numpy reads headers of up to this many bytes, and would read longer ones into memory to find that out.
-NPY_HEADER = 10_000
 
 
 def read_webp(path: Path, max_pixels: int) -> Image:
@@ -44,37 +41,22 @@ def read_webp(path: Path, max_pixels: int) -> Image:
     return read_with_pillow(path, WebPImageFile, max_pixels)
 
 
+def announces_image(head: bytes) -> bool:
+    """Whether the head of an NPY file announces the shape of an image; one that is damaged is reported as an image."""
+    shape = announced_shape(head)
+    return shape is None or is_image_shape(shape)
+
+
 def read_npy(path: Path, max_pixels: int) -> Image:
     """An array (h, w) or (h, w, c) saved by numpy; pickled objects are refused."""
-    with path.open("rb") as file:
-        shape, dtype = _npy_header(file)
-        held = os.fstat(file.fileno()).st_size - file.tell()
-    if dtype.hasobject:
-        raise SignalError("it holds pickled Python objects, which are never loaded; save numbers instead")
-    if len(shape) in (2, 3) and 0 not in shape:
-        check_size(shape[1], shape[0], max_pixels)
-    if len(shape) not in (2, 3) or (len(shape) == 3 and shape[2] not in CHANNELS):
+    shape, dtype = check_whole(path)
+    if not is_image_shape(shape):
         raise SignalError(f"an image array must have shape (h, w) or (h, w, c) with c up to 4, got {shape}")
+    if 0 not in shape:
+        check_size(shape[1], shape[0], max_pixels)
     if dtype.kind not in "buif":
         raise SignalError(f"an image must be uint8, uint16, float or bool, got {dtype.name}: convert it first")
-    if math.prod(shape) * dtype.itemsize > held:
-        raise damaged(f"{held:,} of {math.prod(shape) * dtype.itemsize:,} bytes of its array are there")
     return Image(np.load(path, allow_pickle=False))
-
-
-def _npy_header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and type of the array in an NPY file."""
-    version = np.lib.format.read_magic(file)
-    wide = version != (1, 0)
-    length = int.from_bytes(file.read(4 if wide else 2), "little")
-    if length > NPY_HEADER:
-        raise damaged(f"its NPY header has {length:,} bytes, more than {NPY_HEADER:,}")
-    file.seek(-4 if wide else -2, 1)
-    read = np.lib.format.read_array_header_2_0 if wide else np.lib.format.read_array_header_1_0
-    shape, _, dtype = read(file)
-    if min(shape, default=0) < 0:
-        raise damaged(f"its array has shape {shape}")
-    return shape, dtype
 
 
 def _webp_size(head: bytes) -> tuple[int, int] | None:

@@ -13,8 +13,7 @@ from typing import BinaryIO, Literal
 
 import numpy as np
 
-from staf.kinds.limits import damaged
-from staf.signals.errors import SignalError
+from staf.signals.errors import SignalError, damaged
 
 # Bytes of one value and its letter for `struct`, by the number of its type; rationals are not needed for an image.
 TYPES = {1: (1, "B"), 2: (1, "B"), 3: (2, "H"), 4: (4, "I"), 6: (1, "b"), 7: (1, "B"), 8: (2, "h"), 9: (4, "i"),

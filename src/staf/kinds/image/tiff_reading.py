@@ -11,8 +11,7 @@ from staf.kinds.image.conversion import ORIENTATION_TAG, upright
 from staf.kinds.image.signal import Image
 from staf.kinds.image.tiff_directory import MOST_PAGES, Directory, read_directory
 from staf.kinds.image.tiff_segments import CODINGS, JPEG, YCBCR, Samples
-from staf.kinds.limits import damaged
-from staf.signals.errors import SignalError
+from staf.signals.errors import SignalError, damaged
 
 WHITE_IS_ZERO, RGB, PALETTE, INKS = 0, 2, 3, 5
 READABLE = (WHITE_IS_ZERO, 1, RGB, PALETTE, INKS, YCBCR)

@@ -14,8 +14,8 @@ import numpy as np
 
 from staf.kinds.image.jpeg_reading import has_picture, survey
 from staf.kinds.image.tiff_directory import Directory, read_at
-from staf.kinds.limits import MEBIBYTE, check_enough, check_ratio, check_size, damaged
-from staf.signals.errors import SignalError
+from staf.kinds.limits import MEBIBYTE, check_enough, check_ratio, check_size
+from staf.signals.errors import SignalError, damaged
 
 JPEG = 7
 YCBCR = 6

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from staf.kinds.limits import MEBIBYTE, one_line
+from staf.kinds.limits import MEBIBYTE
 from staf.kinds.shape.glb_reading import parse_glb
 from staf.kinds.shape.mesh import Mesh, checked_mesh
 from staf.kinds.shape.obj_reading import parse_obj
@@ -15,7 +15,7 @@ from staf.kinds.shape.off_reading import parse_off
 from staf.kinds.shape.ply_reading import parse_ply
 from staf.kinds.shape.polygons import Parsed
 from staf.kinds.shape.stl_reading import parse_stl
-from staf.signals.errors import SignalError
+from staf.signals.errors import SignalError, one_line
 
 if TYPE_CHECKING:
     from staf.kinds.shape.signal import Shape
