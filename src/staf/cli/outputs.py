@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from staf._files import WriteError, atomic_write
+from staf._files import WriteError, check_writable
 from staf.cli.errors import UserError
 
 MEBIBYTE = 2**20
@@ -38,9 +38,7 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
 
 def _probe(folder: Path, wanted: Path) -> None:
     """Make the folder and write into it; a failure names what the user asked for."""
-    probe = folder / ".staf-write-test"
     try:
-        atomic_write(probe, b"")
+        check_writable(folder)
     except WriteError as error:
         raise UserError(f"cannot write {wanted}: {str(error.strerror).rpartition(': ')[2]}") from error
-    probe.unlink()

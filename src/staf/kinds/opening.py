@@ -12,9 +12,10 @@ from torch import Tensor
 
 from staf._extras import MissingExtra
 from staf.kinds.formats import HEAD_BYTES, readable, recognise
+from staf.kinds.plain_arrays import plain_array
 from staf.kinds.registry import kind_of_folder, kinds, resolve
 from staf.signals.base import Signal
-from staf.signals.errors import SignalError
+from staf.signals.errors import SignalError, one_line
 
 if TYPE_CHECKING:
     import PIL.Image
@@ -63,6 +64,8 @@ def open(
         renamed = copy.copy(source)
         renamed.name = source.name if name is None else name
         return renamed
+    if isinstance(source, np.ndarray):
+        source = plain_array(source, "the array")
     asked = [known for known in kinds().values() if known.opens is not None and kind in (None, known.name)]
     if layout is not None:
         layouts = [name for known in asked for name in known.layouts]
@@ -92,7 +95,7 @@ def _open_file(path: Path, name: str | None, kind: str | None, max_pixels: int) 
     except MemoryError as error:
         raise SignalError(f"cannot open {str(path)!r}: there is not enough memory for it") from error
     except (SignalError, ValueError) as error:
-        raise SignalError(f"cannot open {str(path)!r}: {error}") from error
+        raise SignalError(f"cannot open {str(path)!r}: {one_line(error)}") from error
     # The folder's own name where the path is "." or ends in "..".
     signal.name = (path.resolve().name if path.is_dir() else path.stem) if name is None else name
     signal.source = str(path)
@@ -112,7 +115,8 @@ def _read_file(path: Path, kind: str | None, max_pixels: int) -> Signal:
         raise SignalError(f"its first bytes are those of no known format{wanted}; this version reads {readable()}")
     if format.reader is None:
         raise SignalError(f"it is {format.name} ({format.kind}), and this version reads {readable()}")
-    return format.load_reader()(path, max_pixels)
+    with damage_named(format.name):
+        return format.load_reader()(path, max_pixels)
 
 
 def _read_folder(path: Path, kind: str | None, max_pixels: int) -> Signal:

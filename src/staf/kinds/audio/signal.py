@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from staf._documents import Document, Entries
+from staf.kinds.plain_arrays import plain_array
 from staf.metrics import log_spectral_distance
 from staf.signals.base import Signal, as_array
 from staf.signals.errors import NoSamples, SignalError
@@ -269,7 +270,7 @@ def _positions(size: int, first: float, last: float, per_sample: float, conventi
 
 def _checked(samples: np.ndarray) -> np.ndarray:
     """Samples as finite float32 (n, channels)."""
-    array = np.asarray(samples)
+    array = plain_array(samples, "samples")
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:

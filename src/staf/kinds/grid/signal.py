@@ -15,6 +15,7 @@ from torch import Tensor
 
 from staf._documents import Document, Entries
 from staf.kinds.grid.samples import checked_samples, has_channels, range_of, rounded
+from staf.kinds.plain_arrays import plain_array
 from staf.signals.base import Signal, as_array
 from staf.signals.errors import NoSamples, SignalError
 from staf.signals.grid import Convention
@@ -61,7 +62,7 @@ class Grid(Signal):
         source: str | None = None,
         notes: Sequence[str] = (),
     ) -> None:
-        samples = checked_samples(np.asarray(array) if not isinstance(array, np.ndarray) else array)
+        samples = checked_samples(plain_array(array, "a grid"))
         self.has_channels, said = has_channels(samples.shape, channels)
         self._array: np.ndarray | None = samples
         self._set_shape(samples.shape)

@@ -18,8 +18,8 @@ import numpy as np
 from staf._extras import need
 from staf.kinds.image.colour import fitting_profile
 from staf.kinds.image.conversion import ORIENTATION_TAG
-from staf.kinds.image.reading import check_size
 from staf.kinds.image.tiff_reading import quiet
+from staf.kinds.limits import check_size
 from staf.ops.png_rows import unfiltered
 from staf.signals.errors import SignalError, damage_named
 
