@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from staf.api import FittedField
@@ -10,16 +12,15 @@ from tests.export.networks import make
 
 
 def image_field(
-    name: str = "staf", *, shape: tuple[int, ...] = (40, 56, 3), convention: str = "centres", **how: int
+    name: str = "staf", *, shape: tuple[int, ...] = (40, 56, 3), convention: str = "centres", **how: Any
 ) -> FittedField:
     signal = Image(np.zeros(shape, np.uint8), name="tiny <b>picture</b>")
-    return FittedField(
-        make(name, 2, signal.out_features, **how), {"signal": signal.metadata(), "convention": convention}
-    )
+    metadata = {"signal": signal.metadata(), "convention": convention}
+    return FittedField(make(name, 2, signal.out_features, **how), metadata)
 
 
 def audio_field(
-    name: str = "staf", *, samples: int = 4000, rate: int = 8000, channels: int = 1, **how: int
+    name: str = "staf", *, samples: int = 4000, rate: int = 8000, channels: int = 1, **how: Any
 ) -> FittedField:
     wave = np.zeros((samples, channels), np.float32)
     wave[0] = 0.5
@@ -27,5 +28,5 @@ def audio_field(
     return FittedField(make(name, 1, channels, **how), {"signal": signal.metadata(), "convention": "centres"})
 
 
-def shape_field(name: str = "staf", **how: int) -> FittedField:
+def shape_field(name: str = "staf", **how: Any) -> FittedField:
     return FittedField(make(name, 3, 1, **how), {"signal": Shape.sphere(resolution=16).metadata()})

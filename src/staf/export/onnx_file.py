@@ -26,7 +26,7 @@ INPUT, OUTPUT = "coordinates", "values"
 
 
 def export_onnx(field: Exportable, path: str | os.PathLike[str]) -> Path:
-    """Write a field as ONNX: float32, input `coordinates` (points, d), output `values` (points, c), any number of points.
+    """Write a field as ONNX: input `coordinates` (points, d), output `values` (points, c), float32, any batch.
 
     Values are in the signal's own units. The model's metadata says how coordinates and values are meant, as JSON under
     the key `staf`.
@@ -90,7 +90,7 @@ class _Nodes:
         from onnx import helper
 
         out = f"{operator.lower()}_{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operator, list(inputs), [out], name=None, **attributes)  # type: ignore[arg-type])
+        self.nodes.append(helper.make_node(operator, list(inputs), [out], **attributes))  # type: ignore[arg-type]
         return out
 
     def constant(self, value: g.Array | float | Iterable[int], dtype: type = np.float32) -> str:
