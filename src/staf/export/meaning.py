@@ -29,7 +29,8 @@ class Exportable(Protocol):
 class Meaning:
     """Coordinates of a grid of `shape` lie in [-1, 1] by `convention`; value = offset + scale * output of the network.
 
-    `low` and `high` are the range of the values; `signal` is what the file says of the signal, without notes.
+    `low` and `high` are the range of the values; `signal` is what the file says of the signal, without notes; `units`
+    are how many of the signal's own units (pixels, seconds) one unit of each coordinate spans.
     """
 
     kind: str
@@ -37,6 +38,8 @@ class Meaning:
     convention: str
     transform: ValueTransform
     signal: dict[str, Any]
+    shape: tuple[int, ...] | None = None
+    units: tuple[float, ...] | None = None
 
     @property
     def low(self) -> float:
@@ -55,8 +58,7 @@ class Meaning:
             "centres": "sample i of n lies at (2 i + 1) / n - 1",
             "ends": "sample i of n lies at 2 i / (n - 1) - 1",
         }
-        shape = self.signal.get("shape") or self.signal.get("frame", {}).get("shape")
-        size = f" of {' x '.join(map(str, shape))} samples" if shape else ""
+        size = f" of {' x '.join(map(str, self.shape))} samples" if self.shape else ""
         return [
             f"{inputs} coordinate{'s' if inputs > 1 else ''} in [-1, 1]: {axes}; {placed[self.convention]}.",
             f"{outputs} value{'s' if outputs > 1 else ''}, in [{self.low:g}, {self.high:g}] after clamping.",
@@ -88,4 +90,13 @@ def meaning(metadata: Mapping[str, Any]) -> Meaning:
         return Meaning("values", "field", convention, IDENTITY, {})
     signal = from_metadata(described)
     plain = {key: value for key, value in described.items() if key not in PRIVATE}
-    return Meaning(signal.kind, signal.name, convention, value_transform(signal), plain)
+    units = getattr(signal, "coordinate_units", None)
+    return Meaning(
+        signal.kind,
+        signal.name,
+        convention,
+        value_transform(signal),
+        plain,
+        tuple(signal.shape),
+        None if units is None else tuple(units(convention)),
+    )
