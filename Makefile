@@ -1,8 +1,10 @@
 # Everything sets itself up: a virtual environment in .venv, filled through constraints.txt.
 PYTHON ?= $(shell command -v python3.11 >/dev/null 2>&1 && python3.11 -c '' 2>/dev/null && echo python3.11 || echo python3)
 BIN := .venv/bin
+# Test processes; each uses one thread.
+WORKERS ?= auto
 
-.PHONY: setup demo test lint types imports pytest chromium docs clean
+.PHONY: setup demo test lint types imports pytest chromium docs lock clean
 
 setup: .venv/.ready
 
@@ -24,7 +26,7 @@ imports: setup
 	$(BIN)/lint-imports --no-cache
 
 pytest: setup chromium
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS)
 
 chromium:
 	.ci/chromium
@@ -36,6 +38,12 @@ docs: setup
 # Fits a photo on the CPU and leaves a report; PHOTO=... takes one of yours.
 demo: setup
 	$(BIN)/python -m staf.cli.demo $${PHOTO:+"$$PHOTO"}
+
+# The versions that the tests run with, from those installed.
+lock: setup
+	@{ echo '# The lock file of development: the versions that the tests run with. `make lock` writes it anew.'; \
+	   $(BIN)/python -m pip freeze --exclude-editable --exclude staf | sed 's/+cpu$$//'; } > constraints.new
+	@mv constraints.new constraints.txt
 
 clean:
 	rm -rf .venv build dist site demo runs

@@ -7,11 +7,9 @@ import os
 # Tensors in tests are small: more threads would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from jaxtyping import install_import_hook
+from tests import shape_checks
 
-import tests.shape_checks  # noqa: F401  (the hook looks it up by name)
-
-_HOOK = install_import_hook(["staf.ops", "staf.nn", "staf.metrics"], "tests.shape_checks.check")
+shape_checks.install()
 
 import pytest  # noqa: E402
 import torch  # noqa: E402
@@ -20,7 +18,7 @@ import torch  # noqa: E402
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if torch.cuda.is_available():
         return
-    skip = pytest.mark.skip(reason="no CUDA device")
+    skip = pytest.mark.skip(reason="CUDA is not available")
     for item in items:
         if "gpu" in item.keywords:
             item.add_marker(skip)

@@ -11,7 +11,7 @@ import torch
 from staf.api import FittedField
 from staf.export.describe import describe
 from staf.export.evaluate import evaluate
-from tests.export.fields import image_field
+from staf.nn import derivatives
 from tests.export.networks import NETWORKS, make
 from tests.viewer.conftest import Page
 
@@ -56,8 +56,6 @@ def test_values_and_derivatives_of_every_network(name: str, page: Page):
     scale = np.abs(slopes).max()
     assert np.abs(second[..., 0].T - expected).max() < 1e-5 + 3 * rounding
     assert np.abs(second[..., 1:3].transpose(1, 0, 2) - slopes).max() < 1e-4 * scale
-    from staf.nn import derivatives
-
     bends = derivatives.laplacian(twin, x, units=(2.0, 4.0)).detach().numpy()
     assert np.abs(second[..., 3].T - bends).max() < 3e-4 * max(np.abs(bends).max(), 1)
     assert page.browser.complaints == []
@@ -67,7 +65,6 @@ def test_values_and_derivatives_of_every_network(name: str, page: Page):
 @pytest.mark.parametrize("name", ["staf", "mfn", "wire-planar", "pemlp"])
 def test_one_and_three_coordinates(name: str, inputs: int, page: Page):
     field, total = FittedField(make(name, inputs, width=8, depth=2), {}), 50
-    page.open(image_field(width=8, depth=2))
     page.open(field)
     directions = np.eye(3)[:inputs, :inputs].tolist() + [[0.0] * inputs] * (3 - inputs)
     got = page.read(block(inputs, 7, lanes=FIRST, directions=directions), total).reshape(3, total, 4)

@@ -23,7 +23,7 @@ def whole_image(
 ) -> Tensor:
     """Fitted numbers (h*w, c) of `predict` at every pixel, clamped to their range.
 
-    >>> from ..signals.value_transform import IDENTITY
+    >>> from staf.signals.value_transform import IDENTITY
     >>> whole_image(lambda x: x[:, :1], (2, 1), IDENTITY).squeeze(-1).tolist()
     [0.0, 0.5]
     """
@@ -43,8 +43,8 @@ def seen_signal(signal: Any, transform: ValueTransform, fitted: Tensor) -> Any:
     """The signal of `signal`'s kind that fitted numbers (n, c) at all its samples are; None if some are not numbers.
 
     >>> import numpy as np
-    >>> from ..signals import Image
-    >>> from ..signals.value_transform import IDENTITY
+    >>> from staf.kinds import Image
+    >>> from staf.signals.value_transform import IDENTITY
     >>> seen_signal(Image(np.zeros((1, 2), np.uint8)), IDENTITY, torch.tensor([[0.0], [1.0]])).array.ravel().tolist()
     [0, 255]
     """

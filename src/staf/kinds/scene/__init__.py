@@ -1,0 +1,1 @@
+"""Everything about scenes: posed photos, rays, radiance fields and their views."""

@@ -1,0 +1,193 @@
+"""Cameras: which ray each pixel of each photo looks along."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from staf._typing import Float, Int
+
+# Fixed-point steps that take lens distortion back; each gains a digit or more for the lenses of cameras.
+UNDISTORT_STEPS = 12
+
+
+@dataclass(frozen=True)
+class Cameras:
+    """v pinhole cameras of one picture size, with lens distortion.
+
+    Poses map a camera's frame to the scene's: x points right, y up, and the camera looks along -z (Blender, OpenGL).
+    Pixel (row i, column j) has its centre at (j + 1/2, i + 1/2).
+
+    Args:
+        poses: (v, 3, 4), rotation and position.
+        focal: (v, 2), in pixels, of columns and rows.
+        centre: (v, 2), where the axis meets the picture, in pixels from its left and top edge.
+        distortion: (v, 4), k1, k2, p1, p2 as OpenCV defines them, or None.
+        height, width: of every picture.
+    """
+
+    poses: Tensor
+    focal: Tensor
+    centre: Tensor
+    distortion: Tensor | None
+    height: int
+    width: int
+
+    def __len__(self) -> int:
+        return len(self.poses)
+
+    @property
+    def positions(self) -> Tensor:
+        """Where the cameras are, (v, 3)."""
+        return self.poses[:, :, 3]
+
+    def rays(
+        self, view: Int[Tensor, " n"], row: Float[Tensor, " n"], column: Float[Tensor, " n"]
+    ) -> tuple[Float[Tensor, "n 3"], Float[Tensor, "n 3"]]:
+        """Origins and unit directions of the rays through points of pictures, in the scene's frame.
+
+        `row` and `column` count pixels from the top left corner; i + 1/2 is the centre of pixel i.
+
+        >>> camera = looking_at(torch.tensor([[0.0, -4.0, 0.0]]), torch.zeros(3), angle=1.0, height=2, width=2)
+        >>> origin, direction = camera.rays(torch.tensor([0]), torch.tensor([1.0]), torch.tensor([1.0]))
+        >>> origin.tolist(), direction.round(decimals=4).tolist()
+        ([[0.0, -4.0, 0.0]], [[0.0, 1.0, 0.0]])
+        """
+        flat = (torch.stack([column, row], -1) - self.centre[view]) / self.focal[view]
+        if self.distortion is not None:
+            flat = undistorted(flat, self.distortion[view])
+        local = torch.stack([flat[:, 0], -flat[:, 1], -torch.ones_like(flat[:, 0])], -1)
+        direction = (self.poses[view, :, :3] @ local[..., None])[..., 0]
+        return self.poses[view, :, 3], torch.nn.functional.normalize(direction, dim=-1)
+
+    def scaled(self, factor: int) -> Cameras:
+        """The same cameras for pictures `factor` times smaller."""
+        return replace(
+            self,
+            focal=self.focal / factor,
+            centre=self.centre / factor,
+            height=self.height // factor,
+            width=self.width // factor,
+        )
+
+    def moved(self, centre: Tensor, half: float) -> Cameras:
+        """The same cameras in the frame where the box around `centre` of half side `half` is [-1, 1]^3."""
+        position = (self.positions - centre) / half
+        return replace(self, poses=torch.cat([self.poses[:, :, :3], position[..., None]], -1))
+
+    def to(self, device: torch.device | str) -> Cameras:
+        """The same cameras on another device."""
+        return self._with(lambda tensor: tensor.to(device))
+
+    def subset(self, views: list[int]) -> Cameras:
+        """Some of the cameras."""
+        return self._with(lambda tensor: tensor[views])
+
+    def _with(self, change: Callable[[Tensor], Tensor]) -> Cameras:
+        distortion = None if self.distortion is None else change(self.distortion)
+        return replace(
+            self,
+            poses=change(self.poses),
+            focal=change(self.focal),
+            centre=change(self.centre),
+            distortion=distortion,
+        )
+
+
+def undistorted(points: Float[Tensor, "n 2"], distortion: Float[Tensor, "n 4"]) -> Float[Tensor, "n 2"]:
+    """Points of an ideal picture, at unit focal length, whose distorted images are `points`.
+
+    Solves x = p - shift(x) by fixed-point steps, where shift is OpenCV's radial and tangential distortion.
+
+    >>> ideal = torch.tensor([[0.3, -0.2]])
+    >>> lens = torch.tensor([[0.1, 0.01, 0.001, 0.002]])
+    >>> torch.allclose(undistorted(distorted(ideal, lens), lens), ideal, atol=1e-6)
+    True
+    """
+    ideal = points
+    for _ in range(UNDISTORT_STEPS):
+        ideal = points - (distorted(ideal, distortion) - ideal)
+    return ideal
+
+
+def distorted(points: Float[Tensor, "n 2"], distortion: Float[Tensor, "n 4"]) -> Float[Tensor, "n 2"]:
+    """Where a lens puts the points of an ideal picture at unit focal length (OpenCV's k1, k2, p1, p2)."""
+    x, y = points.unbind(-1)
+    k1, k2, p1, p2 = distortion.unbind(-1)
+    square = x * x + y * y
+    radial = 1 + square * (k1 + square * k2)
+    return torch.stack(
+        [
+            x * radial + 2 * p1 * x * y + p2 * (square + 2 * x * x),
+            y * radial + p1 * (square + 2 * y * y) + 2 * p2 * x * y,
+        ],
+        -1,
+    )
+
+
+def looking_at(
+    positions: Float[Tensor, "v 3"],
+    target: Float[Tensor, " 3"],
+    *,
+    angle: float,
+    height: int,
+    width: int,
+    up: tuple[float, float, float] = (0.0, 0.0, 1.0),
+) -> Cameras:
+    """Cameras at `positions` that look at `target`; `angle` is the horizontal field of view in radians."""
+    backward = torch.nn.functional.normalize(positions - target, dim=-1)
+    upright = torch.tensor(up, dtype=positions.dtype, device=positions.device).expand_as(backward)
+    right = torch.nn.functional.normalize(torch.linalg.cross(upright, backward), dim=-1)
+    poses = torch.stack([right, torch.linalg.cross(backward, right), backward, positions], -1)
+    count = len(positions)
+    focal = width / 2 / torch.tan(torch.tensor(angle / 2))
+    return Cameras(
+        poses,
+        focal.expand(count, 2).to(poses),
+        torch.tensor([width / 2, height / 2]).expand(count, 2).to(poses),
+        None,
+        height,
+        width,
+    )
+
+
+def orbit(
+    cameras: Cameras,
+    count: int,
+    *,
+    centre: Float[Tensor, " 3"] | None = None,
+    height: int | None = None,
+    width: int | None = None,
+) -> Cameras:
+    """A closed path around a scene, at the mean height and distance of the cameras that took its photos.
+
+    `centre` is what the path looks at; by default the point nearest to all the cameras' axes.
+
+    >>> around = looking_at(3 * torch.eye(3)[:2], torch.zeros(3), angle=0.7, height=8, width=8)
+    >>> path = orbit(around, 4)
+    >>> [round(float(p.norm()), 3) for p in path.positions]
+    [3.0, 3.0, 3.0, 3.0]
+    """
+    middle = nearest_to_axes(cameras) if centre is None else centre
+    offset = cameras.positions - middle
+    level = offset[:, 2].mean()
+    radius = (offset.norm(dim=1).mean().square() - level.square()).clamp(min=0).sqrt()
+    angle = torch.arange(count, dtype=offset.dtype, device=offset.device) * (2 * torch.pi / count)
+    positions = middle + torch.stack([radius * angle.cos(), radius * angle.sin(), level.expand(count)], -1)
+    field_of_view = float(2 * torch.atan(cameras.width / 2 / cameras.focal[:, 0].mean()))
+    return looking_at(
+        positions, middle, angle=field_of_view, height=height or cameras.height, width=width or cameras.width
+    )
+
+
+def nearest_to_axes(cameras: Cameras) -> Float[Tensor, " 3"]:
+    """The point whose distances to the cameras' axes have the smallest sum of squares."""
+    axis = cameras.poses[:, :, 2].double()
+    across = torch.eye(3, dtype=axis.dtype, device=axis.device) - axis[:, :, None] * axis[:, None, :]
+    total = across.sum(0)
+    # Cameras that all look the same way meet nowhere: the smallest solution is taken.
+    point = torch.linalg.pinv(total) @ (across @ cameras.positions.double()[..., None]).sum(0)[:, 0]
+    return point.to(cameras.poses)

@@ -1,0 +1,103 @@
+"""Pictures of a radiance field: colour, opacity and depth along the rays of cameras."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+
+from staf._typing import Bool, Float
+from staf.kinds.scene.cameras import Cameras
+from staf.ops.volume_rendering import Rendered, Samples, composite, march, ray_box
+
+Predict = Callable[[Tensor], Tensor]
+# A ray through the whole box takes this many steps.
+STEPS = 1024
+STEP = 2 * math.sqrt(3) / STEPS
+# Samples that are computed together.
+SAMPLES = {"cpu": 2**17, "cuda": 2**21}
+# What less light than this reaches is left out of pictures.
+STOP = 1e-4
+
+
+def render_rays(
+    predict: Predict,
+    origin: Float[Tensor, "n 3"],
+    direction: Float[Tensor, "n 3"],
+    occupied: Bool[Tensor, "x y z"],
+    background: Float[Tensor, " c"],
+    *,
+    step: float = STEP,
+) -> Rendered:
+    """Colour, opacity and depth of rays in the box [-1, 1]^3, without gradients and in bounded memory.
+
+    `predict` maps positions and directions (m, 6) to density and colour (m, 4); depth is in units of the box.
+    """
+    most = SAMPLES.get(origin.device.type, SAMPLES["cpu"])
+    near, far = ray_box(origin, direction)
+    rays = most // 64
+    parts = []
+    for first in range(0, len(origin), rays):
+        of = slice(first, first + rays)
+        longest = int(float((far[of] - near[of]).max()) / step) + 2
+        limits = (near[of], far[of])
+        found = march(origin[of], direction[of], *limits, occupied, step=step, budget=longest * len(origin[of]))
+        parts.append(_composited(predict, origin[of], direction[of], found, background, step, most))
+    return Rendered(*(torch.cat(column) for column in zip(*parts, strict=True)))
+
+
+def _composited(
+    predict: Predict,
+    origin: Tensor,
+    direction: Tensor,
+    samples: Samples,
+    background: Tensor,
+    step: float,
+    most: int,
+) -> Rendered:
+    distance, ray, first, count = samples
+    used = int(count.sum())
+    distance, ray = distance[:used], ray[:used]
+    values = torch.cat(
+        [
+            predict(sample_coordinates(origin, direction, distance[i : i + most], ray[i : i + most]))
+            for i in range(0, used, most)
+        ]
+        or [distance.new_zeros(0, 4)]
+    )
+    width = torch.full_like(distance, step)
+    return composite(
+        values[:, 0].contiguous(), values[:, 1:].contiguous(), distance, width, first, count, background, stop=STOP
+    )
+
+
+def sample_coordinates(origin: Tensor, direction: Tensor, distance: Tensor, ray: Tensor) -> Float[Tensor, "m 6"]:
+    """Positions in [-1, 1]^3 and directions of samples along rays."""
+    towards = direction[ray]
+    return torch.cat([(origin[ray] + distance[:, None] * towards).clamp(-1, 1), towards], -1)
+
+
+def render_views(
+    predict: Predict,
+    cameras: Cameras,
+    occupied: Bool[Tensor, "x y z"],
+    background: Float[Tensor, " c"],
+    *,
+    step: float = STEP,
+) -> Iterator[Rendered]:
+    """One picture after the other: colour (h, w, c), opacity (h, w) and depth (h, w).
+
+    The cameras are in the frame of the box (`Cameras.moved`).
+    """
+    height, width, device = cameras.height, cameras.width, occupied.device
+    rows = torch.arange(height, device=device) + 0.5
+    columns = torch.arange(width, device=device) + 0.5
+    row, column = (part.reshape(-1) for part in torch.meshgrid(rows, columns, indexing="ij"))
+    for view in range(len(cameras)):
+        origin, direction = cameras.rays(torch.full_like(row, view, dtype=torch.long), row, column)
+        shown = render_rays(predict, origin, direction, occupied, background, step=step)
+        yield Rendered(
+            shown.colour.reshape(height, width, -1), shown.opacity.view(height, width), shown.depth.view(height, width)
+        )

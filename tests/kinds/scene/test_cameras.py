@@ -1,0 +1,66 @@
+"""Rays against hand-computed ones."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from staf.kinds.scene.cameras import Cameras, looking_at, nearest_to_axes, orbit
+from tests.kinds.scene import procedural
+
+
+def test_rays_by_hand():
+    # At the origin, looking along -z, with a focal length of two pixels and the axis through the middle of 4x2 pixels.
+    camera = Cameras(
+        torch.eye(3, 4)[None], torch.tensor([[2.0, 2.0]]), torch.tensor([[2.0, 1.0]]), None, height=2, width=4
+    )
+    view, row, column = torch.tensor([0, 0, 0]), torch.tensor([1.0, 0.5, 0.0]), torch.tensor([2.0, 3.5, 4.0])
+    origin, direction = camera.rays(view, row, column)
+    assert origin.abs().max() == 0
+    expected = torch.tensor([[0, 0, -1], [0.75, 0.25, -1], [1, 0.5, -1]])
+    torch.testing.assert_close(direction, expected / expected.norm(dim=1, keepdim=True))
+
+
+def test_the_middle_of_a_picture_looks_at_the_target():
+    cameras = procedural.around(5)
+    view = torch.arange(5)
+    origin, direction = cameras.rays(view, torch.full((5,), 12.0), torch.full((5,), 12.0))
+    torch.testing.assert_close(direction, -origin / origin.norm(dim=1, keepdim=True))
+    assert nearest_to_axes(cameras).norm() < 1e-4
+
+
+def test_the_field_of_view():
+    camera = looking_at(torch.tensor([[3.0, 0.0, 0.0]]), torch.zeros(3), angle=1.0, height=10, width=20)
+    zero = torch.tensor([0, 0])
+    _, direction = camera.rays(zero, torch.tensor([5.0, 5.0]), torch.tensor([0.0, 20.0]))
+    assert math.acos(float(direction[0] @ direction[1])) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_moving_into_a_box_keeps_directions():
+    cameras = procedural.around(3)
+    moved = cameras.moved(torch.tensor([1.0, 2.0, 3.0]), 2.0)
+    torch.testing.assert_close(moved.positions, (cameras.positions - torch.tensor([1.0, 2.0, 3.0])) / 2)
+    some = (torch.tensor([2]), torch.tensor([3.5]), torch.tensor([7.5]))
+    torch.testing.assert_close(moved.rays(*some)[1], cameras.rays(*some)[1])
+
+
+def test_a_smaller_picture_has_the_same_view():
+    cameras = procedural.around(1, size=24)
+    small = cameras.scaled(2)
+    assert (small.height, small.width) == (12, 12)
+    zero = torch.tensor([0])
+    torch.testing.assert_close(
+        small.rays(zero, torch.tensor([2.5]), torch.tensor([3.5]))[1],
+        cameras.rays(zero, torch.tensor([5.0]), torch.tensor([7.0]))[1],
+    )
+
+
+def test_an_orbit_is_closed_and_looks_at_the_scene():
+    path = orbit(procedural.around(7), 12, height=6, width=8)
+    assert len(path) == 12
+    assert (path.height, path.width) == (6, 8)
+    steps = (path.positions - path.positions.roll(1, 0)).norm(dim=1)
+    assert steps.max() - steps.min() < 1e-4
+    assert nearest_to_axes(path).norm() < 1e-3

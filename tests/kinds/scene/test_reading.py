@@ -1,0 +1,141 @@
+"""Posed photos from folders, and what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image as Pillow
+
+from staf.kinds.scene.reading import bounds, read_views
+from staf.signals.errors import SignalError
+from tests.kinds.scene import procedural
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return procedural.write_blender(tmp_path / "scene")
+
+
+def change(folder, edit, name="transforms_train.json"):
+    document = json.loads((folder / name).read_text())
+    edit(document)
+    (folder / name).write_text(json.dumps(document))
+
+
+def test_blender_folders(folder):
+    views = read_views(folder)
+    assert {split: len(part) for split, part in views.items()} == {"train": 6, "test": 2}
+    train = views["train"]
+    assert train.names[0] == "train/r_0.png"
+    assert train.pixels.dtype == torch.uint8
+    assert torch.equal(train.pixels, procedural.traced(procedural.around(6))[0])
+    assert train.cameras.focal[0].tolist() == pytest.approx([12 / math.tan(0.35)] * 2)
+    torch.testing.assert_close(train.cameras.poses, procedural.around(6).poses)
+    centre, half = bounds(folder, train.cameras)
+    assert (centre.tolist(), half) == ([0, 0, 0], 1.5)
+
+
+def test_downscaling_is_by_area_and_colour_counts_as_much_as_it_covers(tmp_path):
+    folder = procedural.write_blender(tmp_path, train=1, test=0)
+    picture = np.zeros((24, 24, 4), np.uint8)
+    picture[0, 0] = (200, 100, 0, 255)
+    Pillow.fromarray(picture).save(folder / "train" / "r_0.png")
+    views = read_views(folder, downscale=2)["train"]
+    assert views.pixels.shape == (1, 12, 12, 4)
+    assert views.pixels[0, 0, 0].tolist() == [200, 100, 0, 64]
+    assert views.cameras.width == 12
+    assert views.cameras.focal[0, 0] == pytest.approx(6 / math.tan(0.35))
+
+
+def test_nerfstudio_files_with_intrinsics_of_each_frame(folder):
+    document = json.loads((folder / "transforms_train.json").read_text())
+    for frame in document["frames"]:
+        frame["file_path"] += ".png"
+        frame.update(fl_x=100.0, fl_y=90.0, cx=20.0, cy=28.0, w=48, h=48, k1=0.1, p1=0.01)
+    del document["camera_angle_x"]
+    for name in ("transforms_train.json", "transforms_test.json"):
+        (folder / name).unlink()
+    (folder / "transforms.json").write_text(json.dumps(document))
+    views = read_views(folder)
+    assert list(views) == ["train"]
+    cameras = views["train"].cameras
+    # The intrinsics are for pictures of 48x48, and those on disk have 24x24.
+    assert cameras.focal[0].tolist() == [50, 45]
+    assert cameras.centre[0].tolist() == [10, 14]
+    assert cameras.distortion[0].tolist() == pytest.approx([0.1, 0, 0.01, 0])
+    centre, half = bounds(folder, cameras)
+    assert centre.norm() < 0.05
+    assert half == pytest.approx(2.0, abs=0.01)
+
+
+def test_every_eighth_photo_is_for_testing_unless_the_file_says(tmp_path):
+    folder = procedural.write_blender(tmp_path, train=16, test=0, size=8)
+    (folder / "transforms_test.json").unlink()
+    (folder / "transforms_train.json").rename(folder / "transforms.json")
+    assert {split: len(part) for split, part in read_views(folder).items()} == {"train": 14, "test": 2}
+    change(
+        folder,
+        lambda d: d.update(train_filenames=["train/r_0.png", "train/r_1.png"], test_filenames=["train/r_2.png"]),
+        "transforms.json",
+    )
+    assert {split: part.names for split, part in read_views(folder).items()} == {
+        "train": ["train/r_0.png", "train/r_1.png"],
+        "test": ["train/r_2.png"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda d: d["frames"][2].update(file_path="./train/gone"), "frame 2 .*'./train/gone' does not exist"),
+        (lambda d: d["frames"][1].update(transform_matrix=[[1, 2], [3, 4]]), "frame 1 .*4x4 or 3x4 .*got shape"),
+        (lambda d: d["frames"][1].update(transform_matrix="x"), "4x4 or 3x4 numbers"),
+        (lambda d: d["frames"][0].update(transform_matrix=[[0] * 4] * 4), "its rotation is singular"),
+        (lambda d: d["frames"][0].update(transform_matrix=[[float("nan")] * 4] * 4), "must be finite"),
+        (lambda d: d["frames"][0].update(file_path="../../../etc/passwd"), "leaves the scene's folder"),
+        (lambda d: d["frames"][0].update(file_path="/etc/passwd"), "leaves the scene's folder"),
+        (lambda d: d["frames"][0].update(file_path="a\0b"), "is not a path|does not exist"),
+        (lambda d: d["frames"][0].pop("file_path"), "frame 0 of transforms_train.json has no file_path"),
+        (lambda d: d.pop("camera_angle_x"), "the focal length is not known"),
+        (lambda d: d.update(camera_angle_x=7.0), "camera_angle_x must be between 0 and pi, got 7"),
+        (lambda d: d.update(fl_x="long"), "fl_x must be a number"),
+        (lambda d: d.update(fl_x=-3.0), "focal lengths must be positive"),
+        (lambda d: d.pop("frames"), "transforms_train.json has no list of frames"),
+    ],
+)
+def test_what_is_wrong_is_said(folder, edit, message):
+    change(folder, edit)
+    with pytest.raises(SignalError, match=message):
+        read_views(folder)
+
+
+def test_photos_of_several_sizes_are_refused(folder):
+    Pillow.new("RGBA", (20, 24)).save(folder / "train" / "r_3.png")
+    with pytest.raises(SignalError, match=r"same size and channels: r_0.png is 24x24 .*r_3.png is 20x24"):
+        read_views(folder)
+
+
+def test_a_broken_photo_is_named(folder):
+    (folder / "train" / "r_2.png").write_bytes(b"\x89PNG\r\n\x1a\n broken")
+    with pytest.raises(SignalError, match=r"r_2\.png"):
+        read_views(folder)
+
+
+def test_folders_that_hold_no_scene(tmp_path, folder):
+    with pytest.raises(SignalError, match=r"neither transforms_train.json .* nor transforms.json"):
+        read_views(tmp_path)
+    (folder / "transforms_train.json").unlink()
+    with pytest.raises(SignalError, match="no photos to fit"):
+        read_views(folder)
+    (folder / "transforms_train.json").write_text("{")
+    with pytest.raises(SignalError, match="is not JSON"):
+        read_views(folder)
+
+
+def test_the_limit_is_for_all_photos_together(folder):
+    with pytest.raises(SignalError, match="max_pixels"):
+        read_views(folder, max_pixels=24 * 24 * 3)
