@@ -29,9 +29,18 @@ class Page:
         self.browser, self.path = browser, path
 
     def open(self, field: Exportable, *, width: int = 420, height: int = 260, phone: bool = False, **how: Any) -> None:
+        self.go(export_html(field, self.path, **how).as_uri(), width=width, height=height, phone=phone)
+
+    def go(self, address: str, *, width: int = 420, height: int = 260, phone: bool = False) -> None:
+        """Load a page and wait until it has drawn itself."""
         self.browser.complaints.clear()
         self.browser.requests.clear()
-        self.browser.open(export_html(field, self.path, **how), width=width, height=height, phone=phone)
+        screen = {"width": width, "height": height, "deviceScaleFactor": 2 if phone else 1, "mobile": phone}
+        self.browser.call("Emulation.setDeviceMetricsOverride", **screen)
+        self.browser.call("Emulation.setTouchEmulationEnabled", enabled=phone)
+        self.browser.call("Page.navigate", url=address)
+        self.browser.until("document.body && ['yes', 'failed'].includes(document.body.dataset.ready)")
+        assert self.browser.evaluate("document.getElementById('message').textContent") == ""
 
     def resize_canvas(self, width: int, height: int) -> None:
         """Give the canvas a size of its own, whatever the layout says."""

@@ -16,7 +16,7 @@ from staf._files import atomic_write
 from staf.export.describe import describe
 from staf.export.meaning import Exportable, Meaning, meaning
 from staf.viewer.payload import Payload, payload
-from staf.viewer.views import view_of, words_of
+from staf.viewer.views import words_of
 
 SCRIPTS = (
     "field.js",
@@ -36,6 +36,7 @@ SCRIPTS = (
     "surface.js",
     "slices.js",
     "shape.js",
+    "live.js",
     "main.js",
 )
 
@@ -52,22 +53,22 @@ def export_html(field: Exportable, path: str | os.PathLike[str], *, half: bool =
     return Path(path)
 
 
-def page(field: Exportable, *, half: bool = False) -> str:
-    """The page's text."""
+def page(field: Exportable, *, half: bool = False, served: bool = False) -> str:
+    """The page's text; one that is `served` holds no network, and asks its server for it."""
     graph, meant = describe(field.module), meaning(field.metadata)
     held = payload(graph, meant, half=half)
-    held.description["view"] = view_of(meant, graph.in_features)
     style, script = asset("style.css"), joined_script()
     return asset("page.html").format(
-        policy=policy(style, script),
+        policy=policy(style, script, connect=served),
         title=text(meant.name),
         label=text(f"{meant.kind} {meant.name}: drag to move, scroll to zoom, arrow keys and + - work too"),
         summary=text(_summary(field, meant, graph.parameters)),
         style=style,
         facts=_facts(field, meant, graph.parameters, held, half=half),
         # Inside a script element only "<" can end it.
-        description=json.dumps(held.description).replace("<", "\\u003c"),
-        numbers=base64.b64encode(held.numbers).decode("ascii"),
+        description="" if served else json.dumps(held.description).replace("<", "\\u003c"),
+        numbers="" if served else base64.b64encode(held.numbers).decode("ascii"),
+        promise="" if served else "The network is inside this page. The page loads nothing and sends nothing.",
         script=script,
     )
 

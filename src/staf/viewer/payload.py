@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from staf.export import graph as g
 from staf.export.errors import ExportError
 from staf.export.evaluate import evaluate
 from staf.export.meaning import Meaning
+from staf.viewer.views import view_of
 
 MOST_COORDINATES = 4
 # Smaller arrays gain nothing by float16.
@@ -25,6 +27,12 @@ class Payload:
 
     description: dict[str, Any]
     numbers: bytes
+
+    def to_bytes(self) -> bytes:
+        """Both in one: the length of the description in four bytes, the description as JSON, the numbers."""
+        text = json.dumps(self.description).encode()
+        text += b" " * (-len(text) % 4)
+        return len(text).to_bytes(4, "little") + text + self.numbers
 
 
 def payload(graph: g.Graph, meant: Meaning, *, half: bool = False) -> Payload:
@@ -53,6 +61,7 @@ def payload(graph: g.Graph, meant: Meaning, *, half: bool = False) -> Payload:
         "meaning": meant.to_plain() if meant.shape else {**meant.to_plain(), "value_range": _seen_range(graph)},
         "shape": list(shape),
         "units": list(meant.units or (1.0,) * graph.in_features),
+        "view": view_of(meant, graph.in_features),
         "axes": [_axis(size, meant.convention) for size in shape],
     }
     return Payload(description, b"".join(parts))

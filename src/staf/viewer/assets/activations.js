@@ -123,6 +123,13 @@ class ActivationPanel {
     this.#choose(this.at);
   }
 
+  /** The field holds other numbers. */
+  refresh() {
+    for (const entry of this.list) entry.step = this.field.steps[entry.index];
+    this.inputs = this.#inputs();
+    this.#choose(this.at);
+  }
+
   draw() {
     const {canvas} = this, ratio = window.devicePixelRatio || 1, box = canvas.getBoundingClientRect();
     if (!box.width) return;

@@ -43,6 +43,19 @@ class App {
     this.show();
   }
 
+  /** Take the numbers of another field of the same network; of another network, load the page again. */
+  replace(description, bytes) {
+    const field = new Field(description, bytes);
+    if (structure(field) !== structure(this.field)) {
+      location.reload();
+      return;
+    }
+    Object.assign(this.field, field);
+    this.field.steps.forEach((_, index) => { if (this.engine.tables[index]) this.engine.update(index); });
+    this.activations.refresh();
+    this.view.changed();
+  }
+
   /** A few words about what is going on. */
   status(words) {
     document.getElementById('status').textContent = words;
@@ -87,6 +100,12 @@ class App {
   }
 }
 
+/** What two fields must share for one to take the other's place. */
+function structure({about, steps}) {
+  const shapes = steps.map(({type, sources, arrays}) => [type, sources, Object.values(arrays).map(({shape}) => shape)]);
+  return JSON.stringify([about.view, about.shape, about.meaning.value_range, shapes]);
+}
+
 /** A message for the person who looks at the page. */
 class Sentence extends Error {}
 
@@ -97,11 +116,14 @@ function tell(error) {
   document.body.dataset.ready = 'failed';
 }
 
-function start() {
-  const description = JSON.parse(document.getElementById('description').textContent);
+async function start() {
+  const held = document.getElementById('description').textContent;
   try {
-    const app = new App(description, bytesOf(document.getElementById('numbers').textContent));
+    const app = held
+      ? new App(JSON.parse(held), bytesOf(document.getElementById('numbers').textContent))
+      : new App(...unpacked(await fetched('field')));
     window.staf = app;
+    if (!held) app.live = new Live(app);
     app.runner.idle().then(() => { document.body.dataset.ready = 'yes'; });
   } catch (error) {
     tell(error);

@@ -84,7 +84,8 @@ void main() {
 }`;
 
 const SHOW = `${PRECISION}${LAYERED}
-uniform sampler2D pixels;
+uniform sampler2D pixels, original;
+uniform int beside;
 uniform vec2 size, whole, part, extent;
 uniform vec3 backdrop;
 uniform float zoom, divider, ratio;
@@ -103,6 +104,10 @@ void main() {
   vec2 at = vec2(gl_FragCoord.x, size.y - gl_FragCoord.y), place = part + (at - size / 2.0) / zoom;
   vec4 shown = layered(ivec2(at));
   if (compare && at.x > divider) shown = bilinear(place);
+  if (beside > 0) {
+    vec4 own = texelFetch(original, clamp(ivec2(floor(place) + whole), ivec2(0), textureSize(original, 0) - 1), 0);
+    shown = beside == 1 ? own : vec4(min(vec3(1.0), 8.0 * abs(own.rgb - shown.rgb)), shown.a);
+  }
   bool inside = all(greaterThanEqual(place, -whole)) && all(lessThan(place, extent - whole));
   vec3 result = inside ? mix(backdrop, shown.rgb, shown.a) : backdrop;
   if (lines && inside && zoom >= 6.0 * ratio) {
@@ -161,7 +166,8 @@ class Painter {
   /** Draw the layers on the screen. */
   show(layers, view) {
     const {gl} = this.graphics, program = this.graphics.program(SHOW);
-    this.#layers(program, layers, {pixels: view.pixels.textures[0]});
+    this.#layers(program, layers, {pixels: view.pixels.textures[0], original: view.original});
+    gl.uniform1i(program.at('beside'), view.beside);
     gl.uniform2f(program.at('size'), view.width, view.height);
     // Apart, so that float32 is enough at any zoom.
     const whole = view.centre.map(Math.floor);

@@ -15,6 +15,8 @@ class Plane {
     this.divider = 0.5;
     this.region = [0, 0, 0, 0];
     this.pixels = painter.graphics.target('colours', 1, 1);
+    this.original = this.pixels.textures[0];
+    this.beside = 0;
     this.layers = null;
     this.shownZoom = null;
     this.onView = () => {};
@@ -237,12 +239,23 @@ class Plane {
     this.region = [left, top, width, height];
   }
 
+  /** What was fitted, to be shown in place of the field or to be compared with it. */
+  setOriginal(bytes, width, height, channels) {
+    const colours = new Uint8Array(4 * width * height);
+    for (let i = 0; i < width * height; i++) {
+      const pixel = bytes.subarray(channels * i, channels * (i + 1));
+      colours.set(channels < 3 ? [pixel[0], pixel[0], pixel[0], 255] : [pixel[0], pixel[1], pixel[2], 255], 4 * i);
+    }
+    this.original = this.painter.graphics.texture('colours', width, height, colours);
+  }
+
   show(backdrop) {
     if (!this.layers) return;
     const ready = this.compare && this.region[2] > 0;
     this.painter.show(this.layers, {
       width: this.width, height: this.height, centre: this.centre, zoom: this.zoom, extent: this.extent, ratio: this.ratio,
       lines: this.lines, compare: ready, divider: this.divider * this.width, pixels: this.pixels, region: this.region, backdrop,
+      original: this.original, beside: this.beside,
     });
   }
 }
