@@ -35,7 +35,9 @@ _HOMES = {
 _ROOMS = (
     "analysis",
     "benchmarking",
+    "callbacks",
     "experiments",
+    "export",
     "figures",
     "kinds",
     "metrics",
@@ -49,6 +51,7 @@ _ROOMS = (
     "tasks",
     "theory",
     "training",
+    "viewer",
 )
 
 __all__ = [*sorted(_HOMES), *_ROOMS, "__version__"]
