@@ -22,7 +22,7 @@ class GpuBrowser(Browser):
     def promise(self, expression: str) -> Any:
         """The value that a promise comes to."""
         answer = self.call(
-            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, timeout=120_000
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, timeout=900_000
         )
         if "exceptionDetails" in answer:
             raise RuntimeError(f"{answer['exceptionDetails']}")

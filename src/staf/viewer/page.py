@@ -24,6 +24,8 @@ SCRIPTS = (
     "shaders.js",
     "runner.js",
     "engine.js",
+    "wgsl.js",
+    "webgpu.js",
     "painter.js",
     "dom.js",
     "gestures.js",

@@ -118,6 +118,9 @@ class Engine {
     this.passes = [POINTS, SECOND, FIRST].map((lanes) => passesOf(field, lanes));
     this.#allocate();
     this.result = null;
+    this.fast = null;
+    this.busy = false;
+    this.onFallback = () => {};
     // Quads in a tile; the runner makes it smaller on a slow card.
     this.limit = Math.min(this.quads, 512);
   }
@@ -149,6 +152,7 @@ class Engine {
 
   /** Read the numbers of a step again, after they have changed. */
   update(index) {
+    if (this.fast) this.fast.update(index);
     const gl = this.graphics.gl, layout = tableOf(this.field, index, this.base);
     gl.activeTexture(gl.TEXTURE0);
     gl.bindTexture(gl.TEXTURE_2D, this.tables[index]);
@@ -166,14 +170,71 @@ class Engine {
 
   /** How many points a tile can hold. */
   capacity(lanes) {
-    return lanes === POINTS ? 4 * this.limit : this.limit;
+    const {limit} = this.fast || this;
+    return lanes === POINTS ? 4 * limit : limit;
+  }
+
+  /** Compute on WebGPU from now on. */
+  use(fast) {
+    this.fast = fast;
+    fast.quads = Math.min(fast.quads, this.graphics.gl.getParameter(this.graphics.gl.MAX_TEXTURE_SIZE));
+    this.uploaded = this.graphics.target('bits', fast.quads, groups(this.field.outputs), 4);
   }
 
   /**
    * Evaluate `count` points from number `first` of a block: base + origin + c columns' + r rows' + s samples' steps,
-   * s first. `lanes` says what else than values is computed, `directions` along what.
+   * s first. `lanes` says what else than values is computed, `directions` along what. The result is in `this.result`.
    */
-  run({base, origin, alongColumns, alongRows, alongSamples, columns, samples = 1, lanes = POINTS, directions}, first, count) {
+  *run(block, first, count) {
+    const rows = yield* this.#fastRows(block, first, count);
+    if (rows) this.#upload(rows);
+    else this.#draw(block, first, Math.min(count, this.capacity(block.lanes || POINTS)));
+  }
+
+  /** The outputs from WebGPU, or null where there is none; one tile at a time. */
+  *#fastRows(block, first, count) {
+    while (this.fast && this.busy) yield WAIT;
+    if (this.fast && this.fast.lost) this.#giveUp();
+    if (!this.fast) return null;
+    const {fast} = this, began = performance.now();
+    let rows = null, done = false;
+    this.busy = true;
+    fast.rows(block, first, count).then((made) => { rows = made; }, () => this.#giveUp()).finally(() => {
+      done = true;
+      this.busy = false;
+    });
+    while (!done) yield WAIT;
+    const taken = performance.now() - began;
+    if (taken < SLICE) fast.limit = Math.min(fast.quads, 2 * fast.limit);
+    else if (taken > 4 * SLICE) fast.limit = Math.max(64, fast.limit / 2);
+    return rows;
+  }
+
+  /** Go on without WebGPU; tiles that were cut for it are drawn again. */
+  #giveUp() {
+    this.fast = null;
+    this.onFallback();
+  }
+
+  /** Rows of outputs as lanes in textures. */
+  #upload(rows) {
+    const {gl} = this.graphics, count = groups(this.field.outputs), quads = rows.length / (16 * count);
+    this.result = this.uploaded;
+    this.uploaded.textures.forEach((texture, lane) => {
+      const part = new Float32Array(4 * quads * count);
+      for (let quad = 0; quad < quads; quad++) {
+        for (let group = 0; group < count; group++) {
+          const from = 4 * ((4 * quad + lane) * count + group);
+          part.set(rows.subarray(from, from + 4), 4 * (group * quads + quad));
+        }
+      }
+      gl.activeTexture(gl.TEXTURE0);
+      gl.bindTexture(gl.TEXTURE_2D, texture);
+      gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, quads, count, gl.RGBA_INTEGER, gl.UNSIGNED_INT, new Uint32Array(part.buffer));
+    });
+  }
+
+  #draw({base, origin, alongColumns, alongRows, alongSamples, columns, samples = 1, lanes = POINTS, directions}, first, count) {
     const {gl} = this.graphics, quads = lanes === POINTS ? Math.ceil(count / 4) : count;
     this.#setBase(base);
     const four = (vector) => [0, 1, 2, 3].map((k) => (vector && vector[k]) || 0);
@@ -212,27 +273,38 @@ class Engine {
     const out = wanted.map(({block, total}) => (
       Array.from({length: channels}, () => new Float32Array(total * (block.lanes ? 4 : 1)))
     ));
-    let tiles = [];
+    const tiles = [];
     for (let at = 0; at < wanted.length; at++) {
-      const {block, total} = wanted[at];
+      const {block, total} = wanted[at], each = block.lanes ? 4 : 1;
       for (let first = 0; first < total;) {
         const count = Math.min(this.capacity(block.lanes || POINTS), total - first);
-        this.run(block, first, count);
-        this.#pack(tiles.length * channels, channels);
-        tiles.push({into: out[at], each: block.lanes ? 4 : 1, first, count});
-        first += count;
-        yield GPU;
-        if (tiles.length === together || (first === total && at === wanted.length - 1)) {
-          const numbers = yield* this.#fetch(tiles.length * channels);
-          tiles.forEach(({into, each, first: start, count: length}, row) => into.forEach((values, channel) => {
-            const from = (row * channels + channel) * this.quads * 4;
-            values.set(numbers.subarray(from, from + length * each), start * each);
-          }));
-          tiles = [];
+        const rows = yield* this.#fastRows(block, first, count);
+        if (rows) scatter(rows, out[at], each, first, count);
+        else {
+          const fits = Math.min(count, this.capacity(block.lanes || POINTS));
+          this.#draw(block, first, fits);
+          this.#pack(tiles.length * channels, channels);
+          tiles.push({into: out[at], each, first, count: fits});
+          first += fits - count;
+          yield GPU;
+          if (tiles.length === together) yield* this.#collect(tiles);
         }
+        first += count;
       }
     }
+    yield* this.#collect(tiles);
     return out;
+  }
+
+  /** Fetch the tiles that are packed, and put their numbers where they belong. */
+  *#collect(tiles) {
+    if (!tiles.length) return;
+    const channels = this.field.outputs, numbers = yield* this.#fetch(tiles.length * channels);
+    tiles.forEach(({into, each, first, count}, row) => into.forEach((values, channel) => {
+      const from = (row * channels + channel) * this.quads * 4;
+      values.set(numbers.subarray(from, from + count * each), first * each);
+    }));
+    tiles.length = 0;
   }
 
   #pack(row, channels) {
@@ -262,6 +334,14 @@ class Engine {
     gl.deleteBuffer(buffer);
     return numbers;
   }
+}
+
+/** Rows of outputs to an array for each channel; lanes follow each other. */
+function scatter(rows, into, each, first, count) {
+  const width = 4 * groups(into.length);
+  into.forEach((values, channel) => {
+    for (let n = 0; n < each * count; n++) values[each * first + n] = rows[n * width + channel];
+  });
 }
 
 function groups(width) {

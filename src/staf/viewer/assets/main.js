@@ -25,6 +25,7 @@ class App {
     this.runner.onError = (error) => tell(error);
     this.canvas.addEventListener('webglcontextlost', () => tell(new Sentence('The graphics card was reset: reload this page.')));
     this.view = new VIEWS[description.view.type](this);
+    this.engine.onFallback = () => this.view.changed();
     gestures(this.canvas, () => this.view.handlers);
     this.activations = new ActivationPanel(this.field, (index) => {
       this.engine.update(index);
@@ -124,6 +125,15 @@ async function start() {
       : new App(...unpacked(await fetched('field')));
     window.staf = app;
     if (!held) app.live = new Live(app);
+    // The first picture does not wait for WebGPU.
+    const told = document.getElementById('computed');
+    WebGpu.start(app.field).then((fast) => {
+      app.engine.use(fast);
+      told.textContent = 'WebGPU';
+    }).catch((error) => {
+      told.textContent = 'WebGL2';
+      told.title = error.message;
+    });
     app.runner.idle().then(() => { document.body.dataset.ready = 'yes'; });
   } catch (error) {
     tell(error);

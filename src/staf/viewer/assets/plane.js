@@ -15,7 +15,7 @@ class Plane {
     this.divider = 0.5;
     this.region = [0, 0, 0, 0];
     this.pixels = painter.graphics.target('colours', 1, 1);
-    this.original = this.pixels.textures[0];
+    this.original = painter.graphics.texture('colours', 1, 1);
     this.beside = 0;
     this.layers = null;
     this.shownZoom = null;
@@ -162,7 +162,7 @@ class Plane {
       // What was shown before is better than tiles that are coarser still.
       layers.underFirst = this.shownZoom !== null && this.shownZoom <= cell;
       for (const tile of this.#tiles(box, cell, samples)) {
-        engine.run(this.#block(tile.x, tile.y, tile.width, cell), 0, tile.width * tile.height * samples);
+        yield* engine.run(this.#block(tile.x, tile.y, tile.width, cell), 0, tile.width * tile.height * samples);
         painter.paint(target, {...tile, cell, samples}, this.look);
         yield GPU;
       }
@@ -230,7 +230,7 @@ class Plane {
       alongColumns[across] = about.axes[across].step;
       alongRows[down] = about.axes[down].step;
       const base = this.coordinatesOf(left + tile.x + 0.5, top + tile.y + 0.5);
-      engine.run({base, origin: zero(), alongColumns, alongRows, columns: tile.width, ...this.#derivatives()}, 0, tile.width * tile.height);
+      yield* engine.run({base, origin: zero(), alongColumns, alongRows, columns: tile.width, ...this.#derivatives()}, 0, tile.width * tile.height);
       painter.paint(target, {...tile, cell: 1}, {...this.look, slab: null});
       yield GPU;
     }
