@@ -16,14 +16,14 @@ setup: .venv/.ready
 test: lint types imports pytest
 
 lint: setup
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests paper benchmarks
+	$(BIN)/ruff format --check src tests paper benchmarks
 
 types: setup
 	$(BIN)/mypy
 
 imports: setup
-	$(BIN)/lint-imports --no-cache
+	PYTHONPATH=. $(BIN)/lint-imports --no-cache
 
 pytest: setup chromium
 	$(BIN)/python -m pytest -n $(WORKERS)

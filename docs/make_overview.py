@@ -8,7 +8,8 @@ from pathlib import Path
 import staf
 from staf.figures.comparison import busiest_box
 from staf.figures.error_map import ceiling, pixel_error
-from staf.figures.style import ERROR_MAP, bare, new_figure
+from staf.figures.palette import ERROR_MAP
+from staf.figures.style import bare, new_figure
 
 ROOT = Path(__file__).resolve().parent.parent
 

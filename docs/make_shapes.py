@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 import staf
-from staf.figures import View, shape_comparison
+from staf.kinds.shape.figure import Viewpoint, shape_comparison
 
 VOXELS = 64
 
@@ -38,7 +38,7 @@ def main() -> None:
     fit = staf.fit(shape, field, staf.recipes.default(steps=500, batch=8192).replace(rate=1.5e-3, matrix_rate=1.5e-3))
     voxels, fitted = shape.voxel_surface(), fit.render(resolution=3 * VOXELS)
     columns = {f"{VOXELS} voxels a side": voxels, f"STAF fitted to them, IoU {fit.metrics['iou']:.4f}": fitted}
-    figure = shape_comparison(shape, columns, view=View(azimuth=0, elevation=60))
+    figure = shape_comparison(shape, columns, view=Viewpoint(azimuth=0, elevation=60))
     figure.savefig(Path(__file__).parent / "img" / "shapes.png", dpi=100)
 
 

@@ -153,7 +153,7 @@ def test_the_wrong_field_is_named():
 def test_a_missing_device_is_named():
     if torch.cuda.is_available():
         pytest.skip("there is a CUDA device")
-    with pytest.raises(ValueError, match="no CUDA device is here"):
+    with pytest.raises(ValueError, match="CUDA is not available"):
         staf.fit(gradient_image(), device="cuda")
 
 
@@ -200,3 +200,14 @@ def test_a_module_with_dropout_and_statistics_is_measured_as_it_will_be_used(tmp
     loaded = staf.load(fit.save(tmp_path / "f.safetensors"), module=build())
     assert fit.task.evaluate(predictor(loaded.module, 2**14)) == fit.metrics
     assert torch.equal(loaded.predict(fit.signal.coordinates()), fit.field.predict(fit.signal.coordinates()))
+
+
+@pytest.mark.parametrize("name", ["kind", "format", "architecture", "recipe"])
+def test_the_metadata_of_a_task_cannot_take_the_names_of_the_file(name):
+    class Own(staf.Reconstruction):
+        def metadata(self):
+            return {**super().metadata(), name: "mine"}
+
+    own = Own(staf.open(np.zeros((4, 4), np.uint8)))
+    with pytest.raises(ValueError, match=f"Own must not use the reserved name '{name}'"):
+        staf.fit(own, steps=1, progress=False)

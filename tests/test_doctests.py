@@ -8,14 +8,19 @@ import pkgutil
 
 import pytest
 
+import benchmarks
+import paper
 import staf
 
 MODULES = [
-    module.name for module in pkgutil.walk_packages(staf.__path__, "staf.") if not module.name.endswith("__main__")
+    module.name
+    for package in (staf, paper, benchmarks)
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    if not module.name.endswith(("__main__", "benchmarks.run"))
 ]
 
 
-@pytest.mark.parametrize("name", ["staf", *MODULES])
+@pytest.mark.parametrize("name", ["staf", "paper", "benchmarks", *MODULES])
 def test_examples(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     try:

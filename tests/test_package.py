@@ -24,7 +24,8 @@ def test_wheel_in_an_empty_environment(tmp_path):
     run(sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, ROOT, cwd=tmp_path)
     (wheel,) = tmp_path.glob("staf-*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    assert not [name for name in names if name.startswith(("tests/", "docs/", "benchmarks/"))]
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"staf"}
+    assert not [name for name in names if name.startswith(("tests/", "docs/", "benchmarks/", "paper/"))]
     venv.create(tmp_path / "env", with_pip=True)
     python = tmp_path / "env" / "bin" / "python"
     pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", ROOT / "constraints.txt")

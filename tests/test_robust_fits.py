@@ -9,7 +9,7 @@ import pytest
 
 import staf
 from staf.kinds import Audio
-from staf.planning.rates import AUDIO_FACTORS, RATES
+from staf.nn import NETWORKS
 
 RNG = np.random.default_rng(0)
 SAMPLES = np.arange(1500)
@@ -63,7 +63,7 @@ def check(fit: staf.Fit, sentence: str) -> None:
     assert all(math.isfinite(loss) for loss in losses)
     # Black and silence are where a network starts, and the first steps lead away; all others must have gained.
     assert losses[-1] < max(losses[0], 0.06)
-    assert any(sentence in reason for reason in fit.plan.reasons), fit.plan.reasons
+    assert any(sentence in reason for reason in fit.plan.reasons.values()), fit.plan.reasons
 
 
 @pytest.mark.parametrize("name", IMAGES)
@@ -73,7 +73,7 @@ def test_images(name):
     check(fit, sentence)
     assert fit.reconstruction.array.shape[:2] == array.shape[:2]
     every = f"every step sees all {array.shape[0] * array.shape[1]:,} points"
-    assert [every, "5 steps, as asked"] == fit.plan.reasons[-2:]
+    assert [every, "5 steps, as asked"] == list(fit.plan.reasons.values())[-2:]
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
@@ -82,7 +82,7 @@ def test_recordings(name):
     fit = staf.fit(Audio(samples, 8000), steps=5, progress=False)
     check(fit, sentence)
     assert fit.reconstruction.array.shape == (len(samples), fit.signal.out_features)
-    assert fit.recipe.rate == RATES["staf"] * AUDIO_FACTORS["staf"]
+    assert fit.recipe.rate == NETWORKS["staf"].rates.full_batch * NETWORKS["staf"].rates.audio_factor
 
 
 def test_a_flat_picture_becomes_flat():
@@ -106,9 +106,9 @@ def test_budgets_end_a_fit():
     timed = staf.fit(array, seconds=0.3, progress=False)
     assert timed.stopped == "the time is up"
     assert timed.result.seconds < 2
-    assert any("over 0.3 seconds of training" in reason for reason in timed.plan.reasons)
+    assert any("over 0.3 seconds of training" in reason for reason in timed.plan.reasons.values())
     reached = staf.fit(array, target_db=15, progress=False)
     assert reached.stopped.startswith("reached ")
     assert reached.metrics["psnr"] >= 15
     assert reached.result.steps < 600
-    assert "the fit ends early at 15 dB, confirmed over all points" in reached.plan.reasons
+    assert "the fit ends early at 15 dB, confirmed over all points" in reached.plan.reasons.values()

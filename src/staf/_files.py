@@ -57,5 +57,5 @@ def _reason(error: OSError) -> str:
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return "no permission to write there; choose another folder"
     if error.errno in (errno.ENOTDIR, errno.EEXIST):
-        return "a file stands where a folder is needed"
+        return "expected a folder, found a file"
     return error.strerror or str(error)

@@ -13,16 +13,18 @@ from torch import Tensor, nn
 
 from staf import __version__
 from staf.nn import derivatives, parameter_roles
+from staf.ops.execution import Execution
 from staf.planning import plans
 from staf.planning.plans import Budget, Plan
 from staf.planning.plans import plan as make_plan
-from staf.signals import SignalError
-from staf.signals.rendering import CHUNK
+from staf.signals import Signal, SignalError
+from staf.signals.grid import Convention
+from staf.signals.rendering import points_at_once
 from staf.signals.value_transform import IDENTITY, ValueTransform, value_transform
 from staf.storage import FileError, file
 from staf.tasks import task_for
-from staf.training import Checkpoint, History, Recipe, loop
-from staf.training.checks import check_budget, check_features
+from staf.training import Callback, Checkpoint, History, Recipe, Result, run
+from staf.training.checks import check_budget, check_features, check_metadata
 from staf.training.prediction import in_chunks, predictor
 from staf.training.task import Task
 
@@ -45,9 +47,9 @@ class FittedField:
         return f"FittedField({name}, {count:,} parameters, {self.metadata.get('signal', {}).get('kind', 'values')})"
 
     @property
-    def convention(self) -> str:
+    def convention(self) -> Convention:
         """Where samples sit on a grid: `centres` or `ends`."""
-        return str(self.metadata.get("convention", "centres"))
+        return "ends" if self.metadata.get("convention") == "ends" else "centres"
 
     @property
     def signal(self) -> Any:
@@ -72,7 +74,7 @@ class FittedField:
         """
         parameter = next(self.module.parameters())
         device, dtype = parameter.device, parameter.real.dtype
-        chunk = CHUNK.get(device.type, CHUNK["cpu"]) if chunk is None else chunk
+        chunk = points_at_once(device) if chunk is None else chunk
         values, evaluate = self._transform().values, predictor(self.module, chunk)
         return in_chunks(lambda part: values(evaluate(part.to(device, dtype))), coordinates, chunk)
 
@@ -90,9 +92,8 @@ class FittedField:
 
     def render(self, **how: Any) -> Any:
         """A signal of the kind that was fitted, at any scale, size or crop; see the signal's own `render`."""
-        if self.signal.kind == "image":
-            # Coordinates are made where they are used.
-            how = {"device": next(self.module.parameters()).device, **how}
+        # Coordinates are made where they are used.
+        how = {"device": next(self.module.parameters()).device, **how}
         return self.signal.render(self.predict, convention=self.convention, **how)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -106,9 +107,7 @@ class FittedField:
 
     def _units(self) -> tuple[float, ...] | None:
         """The signal's own units (pixels, seconds) in one unit of each coordinate."""
-        if "signal" not in self.metadata or not hasattr(self.signal, "coordinate_units"):
-            return None
-        return self.signal.coordinate_units(self.convention)
+        return self.signal.coordinate_units(self.convention) if "signal" in self.metadata else None
 
     def _transform(self) -> ValueTransform:
         return IDENTITY if "signal" not in self.metadata else value_transform(self.signal)
@@ -123,7 +122,7 @@ class Fit:
 
     def __init__(
         self,
-        result: loop.Result,
+        result: Result,
         task: Task,
         plan: Plan,
         device: str,
@@ -188,6 +187,11 @@ class Fit:
             self._reconstruction = self.field.render()
         return self._reconstruction
 
+    def return_instead(self, signal: Signal, note: str) -> None:
+        """Take `signal` for the reconstruction, and say why: a restoration may do better than its field alone."""
+        self._reconstruction = signal
+        self.notes.append(note)
+
     def render(self, **how: Any) -> Any:
         """The fitted signal at another scale, size or crop."""
         return self.field.render(**how)
@@ -219,7 +223,7 @@ def fit(
     seed: int = 0,
     device: torch.device | str | None = None,
     progress: bool | None = None,
-    callbacks: loop.Callback | Sequence[loop.Callback] = (),
+    callbacks: Callback | Sequence[Callback] = (),
     checkpoint: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
 ) -> Fit:
@@ -227,8 +231,8 @@ def fit(
 
     `source` is a path, an array, a tensor, a PIL image, a signal from `staf.open`, or a task. Without `field` and
     `recipe` the best plan for the signal and the budget is used. The budget is `steps`, `seconds` or `target_db`,
-    whichever is reached first. The same `seed` on the same CPU gives the same bits. `resume` goes on from a checkpoint
-    that an interrupted fit has written, with its seed, recipe and budget; another budget is refused. `callbacks` are
+    whichever is reached first. The same `seed` on the same CPU gives the same bits. `resume` continues from the
+    checkpoint of an interrupted fit, with its seed, recipe and budget; another budget is refused. `callbacks` are
     functions of a `State`, one or several, called after each group of steps.
 
     >>> import numpy as np, staf
@@ -241,16 +245,13 @@ def fit(
         raise TypeError(f"field must be a module, such as staf.siren(2, 3), got {field!r}")
     if recipe is not None and not isinstance(recipe, Recipe):
         raise TypeError(f"recipe must be a Recipe, such as staf.recipes.default(), got {recipe!r}")
-    watchers = [callbacks] if callable(callbacks) else list(callbacks)
-    for watcher in watchers:
-        if not callable(watcher):
-            raise TypeError(f"callbacks must be functions of a State, got {watcher!r}")
+    watchers = as_callbacks(callbacks)
     chosen_device = choose_device(device)
     saved = Checkpoint.load(resume) if resume is not None else None
     if saved is not None:
         seed = saved.seed
         if recipe is not None and recipe != saved.recipe:
-            raise FileError(f"{resume} was made by another recipe: leave recipe out to go on with its own")
+            raise FileError(f"{resume} was made by another recipe: leave recipe out to continue with its own")
         check_budget(resume, saved.recipe, steps=steps, seconds=seconds, target_db=target_db)
         if plan is None:
             recipe = saved.recipe
@@ -259,12 +260,16 @@ def fit(
         budget = Budget(steps, seconds, target_db)
         make = make_plan if field is None else plans.for_own_network
         plan = make(signal, budget, device=chosen_device.type)
-    recipe = saved.recipe if saved is not None else _with_budget(recipe or plan.recipe, steps, seconds, target_db)
+    if saved is not None:
+        recipe = saved.recipe
+    else:
+        recipe = (recipe or plan.recipe).limited(steps=steps, seconds=seconds, target_db=target_db)
     task: Any = source if isinstance(source, Task) else task_for(signal, recipe.convention)
     from_seed = field is None
     if field is None:
         field = plan.field(seed)
     check_features(field, task)
+    check_metadata(task)
     roles = parameter_roles(field)
     start = {
         name: parameter.detach().cpu().clone()
@@ -272,11 +277,12 @@ def fit(
         if roles[name] in ("amplitude", "frequency", "phase")
     }
     field.to(chosen_device)
-    result = loop.run(
-        task.to(chosen_device),
+    result = run(
+        task,
         field,
         recipe,
         seed=seed,
+        execution=Execution(device=chosen_device),
         progress=progress,
         callbacks=watchers,
         checkpoint=Path(checkpoint) if checkpoint is not None else (Path(resume) if resume is not None else None),
@@ -297,11 +303,20 @@ def load(path: str | os.PathLike[str], module: nn.Module | None = None) -> Fitte
 
 def as_signal(source: Any) -> Any:
     """A signal as it is, or whatever `staf.open` makes of a path, array, tensor or PIL image."""
-    if hasattr(source, "kind") and hasattr(source, "coordinates") and hasattr(source, "metadata"):
+    if isinstance(source, Signal):
         return source
     from staf.kinds import open as open_signal
 
     return open_signal(source)
+
+
+def as_callbacks(callbacks: Callback | Sequence[Callback]) -> list[Callback]:
+    """One callback or several as a list; whatever cannot be called is refused."""
+    watchers = [callbacks] if callable(callbacks) else list(callbacks)
+    for watcher in watchers:
+        if not callable(watcher):
+            raise TypeError(f"callbacks must be functions of a State, got {watcher!r}")
+    return watchers
 
 
 def choose_device(device: torch.device | str | None) -> torch.device:
@@ -310,16 +325,5 @@ def choose_device(device: torch.device | str | None) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     chosen = torch.device(device)
     if chosen.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(f"device {str(device)!r} was asked for, but no CUDA device is here; leave it out for the CPU")
+        raise ValueError(f"device {str(device)!r} was asked for, but CUDA is not available; leave it out for the CPU")
     return chosen
-
-
-def _with_budget(recipe: Recipe, steps: int | None, seconds: float | None, target_db: float | None) -> Recipe:
-    changes: dict[str, Any] = {}
-    if steps is not None:
-        changes["steps"] = steps
-    if seconds is not None:
-        changes["seconds"] = seconds
-    if target_db is not None:
-        changes["target_db"] = target_db
-    return recipe.replace(**changes) if changes else recipe

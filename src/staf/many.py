@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import signal as signals
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import torch
 
-from staf import __version__
-from staf._files import atomic_write
-from staf.api import Fit, as_signal, choose_device
+from staf.api import Fit, as_callbacks, as_signal, choose_device
+from staf.many_plans import Job, PlanBy, Planner
+from staf.ops.execution import Execution
 from staf.planning.plans import Budget, Plan, points_of
-from staf.planning.plans import plan as make_plan
-from staf.storage import FileError, read_header
-from staf.tasks import Reconstruction
-from staf.training import Interrupted, Recipe
+from staf.storage.folder import FieldFolder, unique_names
+from staf.tasks import task_for
+from staf.training import Callback, Interrupted, Recipe, train
 from staf.training.checkpoint import fingerprint
 from staf.training.progress import Progress, choose_mode
-from staf.training.stacked import Copies, run_many
+from staf.training.stacked import Copies
 from staf.training.stepper import is_out_of_memory
 
-INDEX = "index.json"
 # Bytes that one point of one network needs in a step of a 4 x 256 network: activations, their gradients, the batch.
 BYTES_PER_POINT = 20_000
 
@@ -48,7 +44,7 @@ class ManyFits:
     def __len__(self) -> int:
         return len(self.metrics)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Fit]:
         return iter(self.fits.values())
 
     def __getitem__(self, name: str | int) -> Fit:
@@ -66,9 +62,15 @@ def fit_many(
     recipe: Recipe | None = None,
     *,
     plan: Plan | None = None,
+    model: str | None = None,
+    plan_by: PlanBy = "size",
     steps: int | None = None,
+    seconds: float | None = None,
+    target_db: float | None = None,
     seed: int = 0,
     device: torch.device | str | None = None,
+    callbacks: Callback | Sequence[Callback] = (),
+    on_plan: Callable[[Plan, list[str]], None] | None = None,
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
     overwrite: bool = False,
@@ -77,11 +79,23 @@ def fit_many(
 ) -> ManyFits:
     """Fit each signal with a network of its own, many at once; each equals `staf.fit` of it alone by the same plan.
 
-    Every network starts from `seed`, and its plan looks at the size of a signal and not at its spectrum, so the weights
-    of a data set are comparable. Full batches by default. Signals that cannot be read are reported in `failures` and
-    lose no other. With `out` each finished field is written to `out/fields/NAME.safetensors` and listed in
-    `out/index.json`; `resume` skips those already there. `at_once` bounds how many networks train together (by default
-    as many as memory holds; halved when memory runs out).
+    Every network starts from `seed`. By default a plan looks at sizes and not at spectra, and signals whose sizes
+    differ by less than a factor of two share the plan of the smallest, so that the weights of a data set are
+    comparable; `plan_by="spectrum"` gives each signal a plan of its own, by all that is in it. `model` names the
+    network ("staf" by default), or `plan` gives network and recipe. Signals whose networks and recipes are equal train
+    together, as many as memory holds or `at_once` says (halved when memory runs out); networks that read their signal
+    (INCODE) train one after another. Each signal gets its own task and measures, as in `staf.fit`. Batches are full by
+    default.
+
+    The budget is `steps` of each network, `seconds` or `target_db`, whichever is reached first. `seconds` is the time
+    of each group that trains together, so that all of them take that times the number of groups. A network that has
+    reached the target keeps those weights while others of its group train on. `callbacks` are called with a `State` for
+    each network after each group of steps, which has its `name`; `on_plan(plan, names)` once before the training for
+    the signals that share a plan.
+
+    Signals that cannot be read are reported in `failures`, and the others are fitted. With `out` each finished field is
+    written to `out/fields/NAME.safetensors` and listed in `out/index.json`. `resume` skips those that are there, which
+    must have been fitted with the same seed, recipe and network.
 
     >>> import numpy as np, staf
     >>> pictures = [np.full((4, 4, 3), value, dtype=np.uint8) for value in (10, 200)]
@@ -89,198 +103,177 @@ def fit_many(
     >>> len(fits), fits[0].result.steps
     (2, 2)
     """
-    chosen = choose_device(device)
-    folder = _prepare(out, resume, overwrite)
-    done = _finished(folder) if folder is not None and resume else {}
+    if out is None and resume:
+        raise ValueError("resume needs out=FOLDER, where the earlier fits are")
+    chosen, watchers = choose_device(device), as_callbacks(callbacks)
+    folder = None if out is None else FieldFolder.for_run(out, resume=resume, overwrite=overwrite)
+    planner = Planner(recipe, plan, model, plan_by, Budget(steps, seconds, target_db), seed)
     outcome = ManyFits()
-    waiting: list[tuple[str, Any]] = []
-    for name, source in _named(sources):
+    jobs = _jobs(sources, planner, outcome)
+    names = [job.name for job in jobs]
+    if folder is not None and resume:
+        jobs = [job for job in jobs if not _is_done(job, seed, folder, outcome)]
+    groups: dict[object, list[Job]] = {}
+    for job in jobs:
+        groups.setdefault(job.key, []).append(job)
+    if on_plan is not None:
+        for group in groups.values():
+            on_plan(group[0].plan, [job.name for job in group])
+    finished, total, started = 0, len(jobs), time.monotonic()
+    with Progress(total, None, choose_mode(progress), title="networks", counted="finished") as bar:
+        for waiting in groups.values():
+            # Neighbours in size need the least padding.
+            waiting.sort(key=lambda job: points_of(job.signal))
+            while waiting:
+                group = _together(waiting, at_once or _capacity(waiting, chosen))
+                share = _Share(bar, finished, len(group), total, started)
+                try:
+                    fits = _fit_group(group, seed, chosen, watchers, share)
+                except Interrupted as stop:
+                    raise _interrupted(stop, finished, total, folder) from None
+                if fits is None:
+                    at_once = max(1, len(group) // 2)
+                    bar.say(f"memory ran out: continuing with {at_once} networks at once")
+                    continue
+                finished += len(group)
+                del waiting[: len(group)]
+                for job, fit in zip(group, fits, strict=True):
+                    _keep(job.name, fit, outcome, folder)
+                if folder is not None:
+                    _write_index(folder, outcome, names, recipe, seed)
+    outcome.fits = {name: outcome.fits[name] for name in names if name in outcome.fits}
+    outcome.metrics = {name: outcome.metrics[name] for name in names if name in outcome.metrics}
+    outcome.files = {name: outcome.files[name] for name in names if name in outcome.files}
+    if folder is not None:
+        _write_index(folder, outcome, names, recipe, seed)
+    return outcome
+
+
+def _jobs(sources: Iterable[Any], planner: Planner, outcome: ManyFits) -> list[Job]:
+    """A job for each signal that can be read; the others are failures."""
+    given = list(sources)
+    raw = [
+        Path(source).stem if isinstance(source, (str, os.PathLike)) else str(getattr(source, "name", "") or "")
+        for source in given
+    ]
+    readable = []
+    for name, source in zip(unique_names(raw), given, strict=True):
         try:
             signal = as_signal(source)
         except (ValueError, OSError, TypeError) as error:
             outcome.failures[name] = str(error)
             continue
-        waiting.append((name, signal))
-    if folder is not None:
-        waiting = [(name, signal) for name, signal in waiting if not _skip(name, signal, done, outcome, folder)]
-    shapes = {(signal.in_features, signal.out_features) for _, signal in waiting}
-    mode = choose_mode(progress)
-    total = len(waiting)
-    finished = 0
-    started = time.monotonic()
-    with Progress(total, None, mode, title="networks", counted="finished") as bar:
-        for features in sorted(shapes):
-            alike = [item for item in waiting if (item[1].in_features, item[1].out_features) == features]
-            # Neighbours in size pad least.
-            alike.sort(key=lambda item: points_of(item[1]))
-            while alike:
-                signal = alike[0][1]
-                use = plan or make_plan(_of_its_size(signal), Budget(steps=steps), device="cuda")
-                chosen_recipe = (recipe or use.recipe).replace(**({"steps": steps} if steps else {}))
-                count = min(at_once or _capacity(alike, chosen), len(alike))
-                group = _same_size(alike[:count], chosen_recipe)
-                try:
-                    fits = _fit_group(group, use, chosen_recipe, seed, chosen, bar, finished, total, started)
-                except Interrupted as stop:
-                    raise _interrupted(stop, finished, total, folder) from None
-                if fits is None:
-                    at_once = max(1, len(group) // 2)
-                    bar.say(f"memory ran out: going on with {at_once} networks at once")
-                    continue
-                finished += len(group)
-                alike = alike[len(group) :]
-                for (name, _), fit in zip(group, fits, strict=True):
-                    _keep(name, fit, outcome, folder)
-                if folder is not None:
-                    _write_index(folder, outcome, chosen_recipe, seed)
-    order = [name for name, _ in waiting]
-    outcome.fits = {name: outcome.fits[name] for name in order if name in outcome.fits}
-    if folder is not None:
-        _write_index(folder, outcome, recipe, seed)
-    return outcome
+        readable.append((name, signal))
+    return planner.jobs(readable)
 
 
 def _fit_group(
-    group: list[tuple[str, Any]],
-    plan: Plan,
-    recipe: Recipe,
-    seed: int,
-    device: torch.device,
-    bar: Progress,
-    finished: int,
-    total: int,
-    started: float,
+    group: Sequence[Job], seed: int, device: torch.device, callbacks: Sequence[Callback], share: _Share
 ) -> list[Fit] | None:
     """The fits of one group, or None if memory ran out and a smaller group should be tried."""
-
-    def on_step(step: int, steps: int, loss: float, seconds: float) -> None:
-        fraction = (finished + len(group) * step / steps) / total
-        bar.update(finished, loss, -10 * torch.tensor(loss).log10().item(), time.monotonic() - started, fraction)
-
+    plan, recipe = group[0].plan, group[0].recipe
     try:
-        tasks = [Reconstruction(signal, recipe.convention).to(device) for _, signal in group]
-        results = run_many(tasks, Copies(plan.field(seed), len(group)), recipe, seed=seed, on_step=on_step)
+        tasks = [task_for(job.signal, recipe.convention) for job in group]
+        results = train(
+            tasks,
+            Copies(plan.field(seed), len(group)),
+            recipe,
+            seed=seed,
+            execution=Execution(device=device),
+            progress=share,
+            callbacks=callbacks,
+            names=[job.name for job in group],
+        )
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error) or len(group) == 1:
             raise
         if device.type == "cuda":
             torch.cuda.empty_cache()
         return None
-    return [Fit(result, task.to("cpu"), plan, str(device)) for result, task in zip(results, tasks, strict=True)]
+    return [
+        Fit(result, task.to("cpu"), job.plan, str(device))
+        for job, result, task in zip(group, results, tasks, strict=True)
+    ]
 
 
-def _interrupted(stop: Interrupted, finished: int, total: int, folder: Path | None) -> Interrupted:
-    """The same signal, with how many fits are done and how to go on."""
+class _Share:
+    """The part of the progress that a group of networks makes."""
+
+    def __init__(self, bar: Progress, finished: int, count: int, total: int, started: float) -> None:
+        self.bar, self.finished, self.count, self.total, self.started = bar, finished, count, total, started
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def update(self, step: int, loss: float, psnr: float, elapsed: float, fraction: float) -> None:
+        done = (self.finished + self.count * fraction) / self.total
+        self.bar.update(self.finished, loss, psnr, time.monotonic() - self.started, done)
+
+    def say(self, sentence: str) -> None:
+        self.bar.say(sentence)
+
+
+def _interrupted(stop: Interrupted, finished: int, total: int, folder: FieldFolder | None) -> Interrupted:
+    """The same signal, with how many fits are done and how to continue."""
     name = "Ctrl-C" if stop.signal_number == signals.SIGINT else "SIGTERM"
-    on = (
-        "with out=FOLDER finished fits would have been kept"
+    hint = (
+        "give out=FOLDER to keep finished fits"
         if folder is None
-        else f"they are in {folder}, and the same call with resume=True does the rest"
+        else f"they are in {folder.path}: rerun with resume=True to fit the rest"
     )
     return Interrupted(
-        f"stopped by {name} with {finished} of {total} fits done; {on}", None, stop.signal_number, stop.step
+        f"stopped by {name} with {finished} of {total} fits done; {hint}", None, stop.signal_number, stop.step
     )
 
 
-def _of_its_size(signal: Any) -> Any:
-    """What a plan may see of a signal: all but its samples, so that networks for one size have one architecture."""
-    names = ("kind", "in_features", "out_features", "shape", "samples", "rate", "seconds")
-    return SimpleNamespace(**{name: getattr(signal, name) for name in names if hasattr(signal, name)})
+def _together(jobs: Sequence[Job], most: int) -> list[Job]:
+    """The next jobs that train together: one where the network must be alone, and one size for mini-batches."""
+    if jobs[0].alone:
+        return [jobs[0]]
+    if jobs[0].recipe.batch is None:
+        return list(jobs[:most])
+    first = points_of(jobs[0].signal)
+    return [job for job in jobs[:most] if points_of(job.signal) == first]
 
 
-def _same_size(group: list[tuple[str, Any]], recipe: Recipe) -> list[tuple[str, Any]]:
-    """Mini-batches need one size; the full batch pads."""
-    if recipe.batch is None:
-        return group
-    first = points_of(group[0][1])
-    return [item for item in group if points_of(item[1]) == first]
-
-
-def _capacity(items: Sequence[tuple[str, Any]], device: torch.device) -> int:
+def _capacity(jobs: Sequence[Job], device: torch.device) -> int:
     """How many networks fit into two thirds of the free memory, judged by the largest signal."""
-    if device.type == "cuda":
-        free = torch.cuda.mem_get_info(device)[0] * 2 // 3
-    else:
-        free = 2 * 2**30
-    largest = max(points_of(signal) for _, signal in items)
+    free = torch.cuda.mem_get_info(device)[0] * 2 // 3 if device.type == "cuda" else 2 * 2**30
+    largest = max(job.recipe.batch_size(points_of(job.signal)) for job in jobs)
     return int(max(1, min(256, free // (largest * BYTES_PER_POINT))))
 
 
-def _named(sources: Iterable[Any]) -> list[tuple[str, Any]]:
-    """Names safe as file names, each once: the file's stem, the signal's name, or a number."""
-    named: list[tuple[str, Any]] = []
-    seen: set[str] = set()
-    for number, source in enumerate(sources):
-        if isinstance(source, (str, os.PathLike)):
-            raw = Path(source).stem
-        else:
-            raw = str(getattr(source, "name", "") or f"signal-{number:05d}")
-        stem = re.sub(r"[^\w.-]+", "_", raw).strip("._")[:100] or f"signal-{number:05d}"
-        name, again = stem, 1
-        while name in seen:
-            again += 1
-            name = f"{stem}-{again}"
-        seen.add(name)
-        named.append((name, source))
-    return named
-
-
-def _prepare(out: str | os.PathLike[str] | None, resume: bool, overwrite: bool) -> Path | None:
-    if out is None:
-        if resume:
-            raise ValueError("resume needs out=FOLDER, where the earlier fits are")
-        return None
-    folder = Path(out)
-    if (folder / INDEX).exists() and not (resume or overwrite):
-        raise FileExistsError(f"{folder} already holds fits: give resume=True to go on, or overwrite=True to redo them")
-    return folder
-
-
-def _finished(folder: Path) -> dict[str, str]:
-    """Name -> fingerprint of every field in the folder that opens."""
-    finished = {}
-    for path in (folder / "fields").glob("*.safetensors"):
-        try:
-            finished[path.stem] = read_header(path).metadata.get("fingerprint", "")
-        except FileError:
-            continue
-    return finished
-
-
-def _skip(name: str, signal: Any, done: dict[str, str], outcome: ManyFits, folder: Path) -> bool:
-    if name not in done:
+def _is_done(job: Job, seed: int, folder: FieldFolder, outcome: ManyFits) -> bool:
+    """Whether an earlier run has fitted this signal; refused if it did so with other settings."""
+    saved = folder.finished(job.name)
+    if saved is None:
         return False
-    path = folder / "fields" / f"{name}.safetensors"
-    metadata = read_header(path).metadata
-    if done[name] != fingerprint(Reconstruction(signal, metadata.get("convention", "centres"))):
+    folder.check_resumed(job.name, seed=seed, recipe=job.recipe.to_plain(), architecture=job.architecture)
+    if saved.get("fingerprint") != fingerprint(task_for(job.signal, job.recipe.convention)):
         return False
-    outcome.files[name] = path
-    outcome.metrics[name] = metadata["metrics"]
+    outcome.files[job.name], outcome.metrics[job.name] = folder.file(job.name), saved["metrics"]
+    folder.keep(job.name, saved)
     return True
 
 
-def _keep(name: str, fit: Fit, outcome: ManyFits, folder: Path | None) -> None:
+def _keep(name: str, fit: Fit, outcome: ManyFits, folder: FieldFolder | None) -> None:
     outcome.metrics[name] = fit.metrics
     if fit.stopped.startswith("diverged"):
         outcome.failures[name] = fit.stopped
     if folder is None:
         outcome.fits[name] = fit
         return
-    path = folder / "fields" / f"{name}.safetensors"
     fit.field.metadata["fingerprint"] = fingerprint(fit.task)
-    fit.save(path)
-    outcome.files[name] = path
+    folder.add(name, fit.module, fit.field.metadata)
+    outcome.files[name] = folder.file(name)
 
 
-def _write_index(folder: Path, outcome: ManyFits, recipe: Recipe | None, seed: int) -> None:
-    document = {
-        "format": 1,
-        "staf": __version__,
-        "seed": seed,
-        "recipe": recipe.to_plain() if recipe is not None else None,
-        "fields": {
-            name: {"file": f"fields/{name}.safetensors", "metrics": outcome.metrics[name]} for name in outcome.files
-        },
-        "failures": outcome.failures,
-    }
-    atomic_write(folder / INDEX, json.dumps(document, indent=1, ensure_ascii=False))
+def _write_index(
+    folder: FieldFolder, outcome: ManyFits, names: Sequence[str], recipe: Recipe | None, seed: int
+) -> None:
+    plain = None if recipe is None else recipe.to_plain()
+    folder.write_index(seed=seed, recipe=plain, failures=outcome.failures, order=names)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 import torch
 
-from staf._files import atomic_write
 from staf.api import FittedField, as_signal, load
 from staf.kinds import Audio
 from staf.kinds.audio.window_spans import Span, joined, spans
@@ -18,10 +16,10 @@ from staf.many import fit_many
 from staf.metrics import log_spectral_distance
 from staf.planning import Plan
 from staf.signals import SignalError
-from staf.storage import FileError
+from staf.storage import FieldFolder, FileError
 from staf.training.history import decibels
 
-INDEX = "windows.json"
+WINDOWS = "windows.json"
 
 
 class WindowedField:
@@ -54,10 +52,11 @@ class WindowedField:
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write one file for each window, and then windows.json, which `load_windows` reads."""
-        folder = Path(folder)
+        opened = FieldFolder(folder)
         for number, field in enumerate(self.fields):
-            field.save(_file(folder, number))
-        return _write_index(folder, self.windows, self.signal)
+            field.save(opened.file(_name(number)))
+        _write_windows(opened, self.windows, self.signal)
+        return opened.path
 
 
 class WindowedFit:
@@ -104,14 +103,14 @@ def fit_windows(
 
     Neighbours share `overlap` seconds, over which they are cross-faded. Every window is scaled by the peak of the
     whole. `plan` builds and trains the network of a window; by default `plans.audio_window`. The other arguments are
-    those of `fit_many`; with `out` each window is on disk as soon as it is done, and `resume` goes on from there.
+    those of `fit_many`; with `out` each window is on disk as soon as it is done, and `resume` continues from there.
 
     >>> import numpy as np
     >>> audio = Audio(np.sin(np.arange(300) * 0.1), rate=100)
     >>> fit_windows(audio, seconds=1.0, overlap=0.1, steps=1, progress=False).field.windows
     [(0, 83), (72, 155), (145, 228), (217, 300)]
     """
-    from staf.planning.audio_plans import audio_window
+    from staf.kinds.audio.plan import audio_window
 
     audio = as_signal(source)
     if not isinstance(audio, Audio):
@@ -119,7 +118,7 @@ def fit_windows(
     windows = spans(audio.samples, round(seconds * audio.rate), round(overlap * audio.rate))
     parts = [audio.window(start, stop) for start, stop in windows]
     for number, part in enumerate(parts):
-        part.name = f"{number:05d}"
+        part.name = _name(number)
     plan = plan or audio_window(parts[0], whole=audio, steps=1000 if steps is None else steps)
     if plan.recipe.convention != "centres":
         raise ValueError(f"windows need the convention 'centres' to be joined, got {plan.recipe.convention!r}")
@@ -139,30 +138,28 @@ def fit_windows(
     fields = [many.fits[name].field if out is None else load(many.files[name]) for name in names]
     field = WindowedField(fields, windows, Audio.from_metadata(audio.metadata()))
     if out is not None:
-        _write_index(Path(out), windows, audio)
+        _write_windows(FieldFolder(out), windows, audio)
     notes = [f"window {name}: {sentence}" for name, sentence in many.failures.items()]
     return WindowedFit(field, audio, [many.metrics[name] for name in names], notes)
 
 
 def load_windows(folder: str | os.PathLike[str]) -> WindowedField:
     """Open what `fit_windows(out=...)` or `save` has written."""
-    path = Path(folder) / INDEX
+    opened = FieldFolder(folder)
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = opened.read_document(WINDOWS)
         windows = [(int(start), int(stop)) for start, stop in document["windows"]]
         signal = Audio.from_metadata(document["signal"])
-    except OSError as error:
-        raise FileError(f"cannot open {path}: {error.strerror or error}") from error
+    except FileError:
+        raise
     except (KeyError, TypeError, ValueError) as error:
-        raise FileError(f"{path} does not describe the windows of a recording: {error}") from None
-    return WindowedField([load(_file(Path(folder), number)) for number in range(len(windows))], windows, signal)
+        raise FileError(f"{opened.path / WINDOWS} does not describe the windows of a recording: {error}") from None
+    return WindowedField([load(opened.file(_name(number))) for number in range(len(windows))], windows, signal)
 
 
-def _file(folder: Path, number: int) -> Path:
-    return folder / "fields" / f"{number:05d}.safetensors"
+def _name(number: int) -> str:
+    return f"{number:05d}"
 
 
-def _write_index(folder: Path, windows: Sequence[Span], signal: Audio) -> Path:
-    document = {"format": 1, "windows": [list(span) for span in windows], "signal": signal.metadata()}
-    atomic_write(folder / INDEX, json.dumps(document, indent=1, ensure_ascii=False))
-    return folder
+def _write_windows(folder: FieldFolder, windows: Sequence[Span], signal: Audio) -> None:
+    folder.write_document(WINDOWS, {"windows": [list(span) for span in windows], "signal": signal.metadata()})

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.suites import OURS_MUON
 from staf.benchmarking import programs
-from staf.benchmarking.cases import OURS, OURS_MUON, RELEASED
+from staf.benchmarking.cases import OURS, RELEASED
 from staf.training import stepper
 from tests.benchmarking.tiny import tiny
 
-KINDS = ["train", "minibatch", "inference", "latency", "render", "many"]
+KINDS = ["train", "minibatch", "inference", "latency"]
 
 
 @pytest.fixture(autouse=True)
@@ -46,13 +47,13 @@ def seen(monkeypatch):
 
 
 @pytest.mark.parametrize("version", [RELEASED, OURS], ids=lambda version: version.name)
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "many"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_evaluates_its_points(kind, version, seen):
     program = programs.build(tiny(kind), version, "cpu")
     seen.clear()
     program.run()
     assert sum(seen) == 16
-    assert program.wall == (kind in ("latency", "render"))
+    assert program.wall == (kind == "latency")
 
 
 @pytest.mark.parametrize("version", [RELEASED, OURS, OURS_MUON], ids=lambda version: version.name)
@@ -103,13 +104,6 @@ def test_a_chunked_step_has_the_gradients_of_a_whole_one(monkeypatch):
     chunked.run()
     gradients = [torch.cat([p.grad.flatten() for p in network.parameters()]) for network in networks]
     torch.testing.assert_close(gradients[0], gradients[1], rtol=1e-4, atol=1e-6)
-
-
-@pytest.mark.parametrize(("version", "units"), [(RELEASED, 1), (OURS, 2)])
-def test_many_counts_images(version, units):
-    program = programs.build(tiny("many"), version, "cpu")
-    assert program.units == units
-    program.run()
 
 
 def test_pictures_differ_by_seed_and_fill_the_range():

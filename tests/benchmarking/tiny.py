@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.suites import ManyCase
 from staf.benchmarking.cases import COMPILED, OURS, RELEASED, Case
 from staf.benchmarking.timing import Effort
 
@@ -13,9 +14,11 @@ VERSIONS = (RELEASED, OURS)
 
 def tiny(kind: Any = "train", model: Any = "staf", **changes: Any) -> Case:
     terms = 3 if model == "staf" else None
-    many: dict[str, Any] = {"images": 2, "steps": 2} if kind == "many" else {}
-    options: dict[str, Any] = {"terms": terms, "versions": VERSIONS, "width": 8, "depth": 2, **many, **changes}
-    return Case(kind, model, options.pop("points", 16), **options)
+    options: dict[str, Any] = {"terms": terms, "versions": VERSIONS, "width": 8, "depth": 2, **changes}
+    points = options.pop("points", 16)
+    if kind == "many":
+        return ManyCase(kind, model, points, images=2, steps=2, **options)
+    return Case(kind, model, points, **options)
 
 
 __all__ = ["COMPILED", "OURS", "QUICK", "RELEASED", "tiny"]

@@ -41,7 +41,7 @@ def bad(here, picture):
     (here / "bomb.png").write_bytes(png_announcing(100_000, 100_000))
     np.save(here / "nan.npy", nan_array(np.nan))
     np.save(here / "inf.npy", nan_array(np.inf))
-    np.save(here / "channels.npy", np.zeros((4, 4, 7), np.uint8))
+    np.save(here / "channels.npy", np.zeros((4, 4, 7), np.complex64))
     np.save(here / "pickled.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
     (here / "sound.png").write_bytes(b"RIFF\0\0\0\0WAVEfmt ")
     (here / "folder.png").mkdir()
@@ -59,7 +59,7 @@ def bad(here, picture):
         ("bomb.png", "100000x100000"),
         ("nan.npy", "NaN or Inf"),
         ("inf.npy", "NaN or Inf"),
-        ("channels.npy", "channel"),
+        ("channels.npy", "complex64"),
         ("pickled.npy", "pickled Python objects"),
         ("folder.png", "folder"),
     ],
@@ -98,7 +98,7 @@ def test_bad_fields_are_refused(staf, bad, verb, name, message):
 def test_an_output_that_is_a_file_is_refused(staf, picture, here, verb):
     (here / "taken").write_text("mine")
     assert "taken is a file" in staf(verb, picture, "--steps", 1, "--out", "taken").refused()
-    assert "a file stands where a folder is needed" in staf(verb, picture, "--steps", 1, "--out", "taken/x").refused()
+    assert "expected a folder, found a file" in staf(verb, picture, "--steps", 1, "--out", "taken/x").refused()
     assert (here / "taken").read_text() == "mine"
 
 
@@ -152,7 +152,7 @@ def test_a_disk_that_fills_does_not_end_a_fit_or_cost_its_checkpoint(staf, pictu
 
     with monkeypatch.context() as patch:
         patch.setattr("staf.cli.fit.prepare_folder", lambda folder, needed: None)
-        patch.setattr("staf.training.loop.CHECKPOINT_SECONDS", 0.0)
+        patch.setattr("staf.training.trainer.CHECKPOINT_SECONDS", 0.0)
         patch.setattr("staf.training.progress.Progress.update", strike)
         ran = staf("fit", picture, "--steps", 5, "--out", tiny_disk / "run")
     assert ran.code == 130

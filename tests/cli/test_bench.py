@@ -4,17 +4,14 @@ import json
 
 import pytest
 
-from staf import ops
-from staf.benchmarking import runner
-from staf.benchmarking.rates import Rates
+from staf import benchmarking, ops
 from tests.benchmarking.tiny import tiny
 
 
 @pytest.fixture
 def small(monkeypatch):
     """A short suite of two tiny cases."""
-    monkeypatch.setitem(runner.SUITES, "short", lambda device: [tiny(), tiny("latency", "siren")])
-    monkeypatch.setattr(runner, "measure_rates", lambda device: Rates({"fp32": 1e9}, 1e9))
+    monkeypatch.setattr(benchmarking, "short_cases", lambda device: [tiny(), tiny("latency", "siren")])
     monkeypatch.setattr("staf.benchmarking.gate.POINTS", 11)
     monkeypatch.setattr("staf.benchmarking.gate.WIDTH", 8)
 

@@ -5,7 +5,7 @@ import signal
 import numpy as np
 
 from staf.api import load
-from staf.experiments.image_comparison import ImageComparison
+from staf.comparison import networks
 from staf.kinds import open as open_signal
 
 
@@ -52,15 +52,15 @@ def test_an_existing_comparison_needs_overwrite_or_resume(staf, picture, here, m
 
 def test_an_interrupted_comparison_goes_on(staf, picture, here, monkeypatch):
     words = ["compare", str(picture), "--models", "siren", "finer", "--steps", "20", "--out", "c"]
-    whole = ImageComparison.run
+    whole = networks.fit_network
 
-    def struck(self, configuration, context):
-        if configuration.model == "finer":
+    def struck(image, model, *budget, **options):
+        if model == "finer":
             signal.raise_signal(signal.SIGINT)
-        return whole(self, configuration, context)
+        return whole(image, model, *budget, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(ImageComparison, "run", struck)
+        patch.setattr(networks, "fit_network", struck)
         ran = staf(*words)
     assert ran.code == 130
     assert ran.err.splitlines()[-1].endswith(" --out c --resume")
@@ -76,14 +76,14 @@ def test_unknown_models_are_refused_before_any_training(staf, picture, here):
 
 
 def test_a_model_that_fails_does_not_cost_the_others(staf, picture, monkeypatch):
-    whole = ImageComparison.run
+    whole = networks.fit_network
 
-    def broken(self, configuration, context):
-        if configuration.model == "gauss":
+    def broken(image, model, *budget, **options):
+        if model == "gauss":
             raise RuntimeError("cannot\ndo this")
-        return whole(self, configuration, context)
+        return whole(image, model, *budget, **options)
 
-    monkeypatch.setattr(ImageComparison, "run", broken)
+    monkeypatch.setattr(networks, "fit_network", broken)
     ran = staf("compare", picture, "--models", "gauss", "siren", "--steps", 2, "--json")
     assert ran.code == 1
     assert [row["model"] for row in ran.json["models"]] == ["siren"]

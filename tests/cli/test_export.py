@@ -129,7 +129,7 @@ def test_a_field_that_is_gone_loses_no_other(staf, many, here):
     index = json.loads((here / "many/index.json").read_text())
     index["fields"]["../../a"] = index["fields"].pop("a")
     (here / "many/index.json").write_text(json.dumps(index))
-    assert "which is no file name" in staf("export", "many", "-o", "pictures", "--overwrite").refused()
+    assert "which is not a file name" in staf("export", "many", "-o", "pictures", "--overwrite").refused()
 
 
 def test_what_cannot_be_exported(staf, photo, sound, ball, many, here):
@@ -140,7 +140,7 @@ def test_what_cannot_be_exported(staf, photo, sound, ball, many, here):
         ([sound, "-o", "song.png"], "a fitted recording is written as .wav, .flac, .ogg"),
         ([ball, "-o", "ball.png"], "a fitted shape is written as .ply, .obj, .stl, .glb, .off"),
         (["picture.png", "-o", "again.png"], "picture.png is not a safetensors file"),
-        (["empty", "-o", "again.png"], "it is no folder that staf has written"),
+        (["empty", "-o", "again.png"], "it is not a folder that staf wrote"),
         (["missing.safetensors", "--rate", "3", "-o", "a.wav"], "missing.safetensors does not exist"),
         ([photo], "--out is missing"),
         ([photo, "-o", "picture.png"], "picture.png exists: pass --overwrite"),

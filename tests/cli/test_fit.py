@@ -57,10 +57,11 @@ def test_without_explain_and_progress_stderr_is_silent(staf, picture):
 
 
 def test_a_large_picture_is_told_what_the_budget_does_not_count(staf, picture, monkeypatch):
-    assert "no part of --seconds" not in staf("fit", picture, "--steps", 1, "--device", "cpu").err
-    monkeypatch.setattr("staf.cli.fit.MANY_PIXELS", 256)
+    assert "not counted in --seconds" not in staf("fit", picture, "--steps", 1, "--device", "cpu").err
+    monkeypatch.setattr("staf.kinds.image.view.MANY_PIXELS", 256)
     said = staf("fit", picture, "--steps", 1, "--device", "cpu", "--overwrite").err
     assert "all 256 pixels are computed once more" in said
+    assert "not counted in --seconds" in said
     assert staf("fit", picture, "--steps", 1, "--device", "cpu", "--overwrite", "--no-progress").err == ""
 
 
@@ -128,9 +129,9 @@ def test_an_unknown_model_suggests_the_nearest(staf, picture, here):
 
 
 def test_the_models_in_the_help_are_the_library_s(staf):
-    from staf.nn.models import MODELS
+    from staf.nn import NETWORKS
 
-    assert sorted(MODEL_NAMES) == sorted(MODELS)
+    assert sorted(MODEL_NAMES) == sorted(NETWORKS)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +171,7 @@ def test_an_interrupted_fit_says_how_to_go_on_and_does(staf, picture, here, star
     command = err.splitlines()[-1]
     assert command == shlex.join(["python", "-m", "staf", *words, "--resume"])
 
-    assert "--resume goes on with it" in staf(*words).refused()
+    assert "--resume continues it" in staf(*words).refused()
     assert "was started with 40: leave --steps out" in staf(*words, "--resume", "--steps", 41).refused()
     assert "was started with 0: leave --seed out" in staf(*words, "--resume", "--seed", 1).refused()
     assert "was started without it" in staf(*words, "--resume", "--seconds", 9).refused()

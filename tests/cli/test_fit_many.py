@@ -60,6 +60,8 @@ def test_resume_and_overwrite(staf, folder, here):
         (["pictures/more"], "holds no files"),
         (["pictures", "--steps", "0"], "--steps must be at least 1, got 0"),
         (["pictures", "--at-once", "0"], "--at-once must be at least 1, got 0"),
+        (["pictures", "--seconds", "-1"], "--seconds must be a positive number, got -1"),
+        (["pictures", "--model", "siern"], "there is no model 'siern'; did you mean siren?"),
         (["pictures", "--resume", "--overwrite"], "give one of them"),
         (["pictures", "--out", "pictures/a.png"], "is a file"),
     ],
@@ -79,10 +81,41 @@ def test_a_signal_keeps_what_is_finished_and_says_how_to_go_on(start, staf, fold
     _, err = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM
     assert "--resume" in err
-    ran = staf(*words, "--resume", "--steps", "1", "--json", "--no-progress")
+    other = staf(*words, "--resume", "--steps", "1", "--json", "--no-progress").refused()
+    assert "was fitted with steps=100, got steps=1" in other
+    assert "was fitted with seed=0, got seed=3" in staf(*words, "--resume", "--seed", "3", "--no-progress").refused()
+    assert "is another network" in staf(*words, "--resume", "--model", "siren", "--no-progress").refused()
+    finished = sorted((here / "nets" / "fields").iterdir())[0].stat().st_mtime_ns
+    ran = staf(*words, "--resume", "--json", "--no-progress")
     assert set(ran.json["fits"]) == {"a", "b"}
+    assert sorted((here / "nets" / "fields").iterdir())[0].stat().st_mtime_ns == finished
     steps = {name: library.load(entry["file"]).metadata["steps"] for name, entry in ran.json["fits"].items()}
-    assert sorted(steps.values()) == [1, 100]
+    assert sorted(steps.values()) == [100, 100]
+
+
+def test_a_model_and_limits_are_asked_for_and_explained(staf, folder):
+    (folder / "notes.txt").unlink()
+    words = ["fit-many", folder, "--model", "siren", "--steps", "50", "--target-db", "1", "--explain", "--json"]
+    ran = staf(*words, "--no-progress", "--out", "nets")
+    assert ran.code == 0
+    assert ran.json["model"] == "siren"
+    field = library.load(ran.json["fits"]["a"]["file"])
+    assert field.module.architecture["name"] == "siren"
+    assert field.metadata["steps"] < 50
+    assert field.metadata["stopped"].startswith("reached")
+    lines = ran.err.splitlines()
+    assert lines[0].startswith("a, b on ")
+    assert any("model siren" in line for line in lines[1:])
+    timed = staf("fit-many", folder, "--seconds", "0.3", "--no-progress", "--json", "--out", "timed").json
+    assert library.load(timed["fits"]["a"]["file"]).metadata["stopped"] == "the time is up"
+
+
+def test_the_names_of_files_are_those_of_the_library():
+    from staf.cli import many_options
+    from staf.storage import folder
+    from staf.windows import WINDOWS
+
+    assert (many_options.INDEX, many_options.WINDOWS) == (folder.INDEX, WINDOWS)
 
 
 def test_the_page_runs(staf, folder, here):

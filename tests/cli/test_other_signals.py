@@ -13,7 +13,7 @@ from staf import load
 from staf.cli.kinds import kind_of, kind_of_field
 from staf.kinds import Audio, Shape
 from staf.kinds import open as open_signal
-from staf.tasks import Occupancy
+from staf.kinds.shape.task import Occupancy
 from staf.training.optim.optimiser import Optimiser
 
 

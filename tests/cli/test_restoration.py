@@ -12,8 +12,7 @@ from staf.api import load
 from staf.cli.main import program
 from staf.cli.resuming import CHECKPOINT
 from staf.kinds import Image
-from staf.nn import models
-from staf.planning import restoration_plans
+from staf.planning import restoration
 from staf.training.optim.optimiser import Optimiser
 
 STEPS = 14
@@ -51,7 +50,7 @@ def words_of(command: str) -> list[str]:
 
 def contents(folder: Path) -> dict[str, bytes]:
     """All files of a folder that hold no times."""
-    timed = ("metrics.json", "model.safetensors")
+    timed = ("metrics.json", "model.safetensors", "report.html")
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in timed}
 
 
@@ -91,7 +90,7 @@ def test_sigterm_leaves_a_checkpoint_too_and_overwrite_begins_anew(staf, picture
     ran = staf("upscale", picture, "--steps", 9, "--out", "o")
     assert ran.code == 143
     assert "--resume" in ran.err
-    assert "--resume goes on with it, --overwrite starts anew" in staf("upscale", picture, "--out", "o").refused()
+    assert "--resume continues it, --overwrite starts again" in staf("upscale", picture, "--out", "o").refused()
     assert staf("upscale", picture, "--steps", 3, "--out", "o", "--overwrite", "--json").json["steps"] == 3
     assert not (here / "o" / CHECKPOINT).exists()
 
@@ -121,12 +120,12 @@ def test_another_picture_or_other_options_are_refused(staf, picture, here, strik
 def test_another_network_of_the_same_picture_is_refused(staf, picture, strike, monkeypatch):
     strike(1)
     assert staf("upscale", picture, "--steps", 9, "--out", "o").code == 130
-    ours = restoration_plans.super_resolution
+    ours = restoration.super_resolution
 
     def other(*arguments, **options):
-        return dataclasses.replace(ours(*arguments, **options), field_factory=lambda generator: models.staf(2, 3))
+        return dataclasses.replace(ours(*arguments, **options), field_factory=lambda generator: staf(2, 3))
 
-    monkeypatch.setattr(restoration_plans, "super_resolution", other)
+    monkeypatch.setattr(restoration, "super_resolution", other)
     message = staf("upscale", picture, "--out", "o", "--resume").refused()
     assert "is of another network: give the same file, and --factor, --samples, --evaluate, --paper and" in message
 

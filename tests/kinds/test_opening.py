@@ -13,7 +13,7 @@ import tifffile
 
 import staf.kinds
 from staf.kinds import Image
-from staf.kinds.formats import FORMATS, Format
+from staf.kinds.registry import Format, Kind, register, unregister
 from staf.signals import SignalError
 from tests.kinds.pictures import pixels, squeezed
 
@@ -69,12 +69,13 @@ def test_recognised_files_that_are_not_read_are_named(tmp_path, head, suffix, me
     refused(tmp_path / f"a{suffix}", message)
 
 
-def test_another_kind_is_one_line_in_the_registry(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "staf.kinds.formats.FORMATS", [Format("Toy", "image", ((0, b"TOY!"),), f"{__name__}:read_toy"), *FORMATS]
-    )
-    (tmp_path / "a.toy").write_bytes(b"TOY!\x07")
-    assert staf.kinds.open(tmp_path / "a.toy", max_pixels=123).array.ravel().tolist() == [7, 123]
+def test_another_format_is_one_line_in_the_registry(tmp_path):
+    register(Kind("toy", Image, formats=(Format("Toy", "toy", ((0, b"TOY!"),), f"{__name__}:read_toy"),)))
+    try:
+        (tmp_path / "a.toy").write_bytes(b"TOY!\x07")
+        assert staf.kinds.open(tmp_path / "a.toy", max_pixels=123).array.ravel().tolist() == [7, 123]
+    finally:
+        unregister("toy")
 
 
 def read_toy(path, limit):
@@ -152,9 +153,9 @@ def test_nan_and_channels_in_files(tmp_path):
     np.save(tmp_path / "nan.npy", np.array([[0.0, np.nan]]))
     refused(tmp_path / "nan.npy", "NaN or Inf")
     np.save(tmp_path / "five.npy", np.zeros((4, 4, 5), np.uint8))
-    refused(tmp_path / "five.npy", r"c up to 4, got \(4, 4, 5\)")
+    refused(tmp_path / "five.npy", r"c up to 4, got \(4, 4, 5\)", kind="image")
     np.save(tmp_path / "line.npy", np.zeros(4, np.uint8))
-    refused(tmp_path / "line.npy", r"got \(4,\)")
+    refused(tmp_path / "line.npy", r"got \(4,\)", kind="image")
     np.save(tmp_path / "none.npy", np.zeros((0, 4), np.uint8))
     refused(tmp_path / "none.npy", "at least one pixel")
 

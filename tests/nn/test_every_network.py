@@ -1,285 +1,151 @@
-"""What every network must do, one parametrised test each."""
+"""No place forgets a network: each of `NETWORKS` is in the documentation, the plans, the files and the tests."""
 
 from __future__ import annotations
 
-import copy
-import json
+import dataclasses
+import re
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
-from torch.func import functional_call, grad, jvp, vmap
 
-from staf.nn import MODELS, build, parameter_roles
-from tests.nn.networks import IN, OUT, VARIANTS, bound, make, points
+import staf
+from staf._networks import PAPER_ORDER, SCENE_NETWORKS, network_files, network_names
+from staf.cli.options import MODEL_NAMES
+from staf.kinds import Audio, Image, Shape
+from staf.kinds.shape.task import Occupancy
+from staf.nn import NETWORKS
+from staf.planning import Budget, plan, recipes
+from staf.tasks import Denoising, Reconstruction, SuperResolution
+from tests.nn.networks import VARIANTS
 
-every = pytest.mark.parametrize("variant", VARIANTS)
-
-
-def same_state(first: nn.Module, second: nn.Module) -> bool:
-    a, b = first.state_dict(), second.state_dict()
-    return a.keys() == b.keys() and all(torch.equal(a[key], b[key]) for key in a)
-
-
-@every
-def test_maps_coordinates_to_values(variant: str) -> None:
-    field = make(variant)
-    for count in (0, 1, 9):
-        values = field(points(count))
-        assert values.shape == (count, OUT)
-        assert values.dtype == torch.float32
-        assert torch.isfinite(values).all()
-    assert field(points())[:, 0].std() > 1e-4
+ROOT = Path(__file__).resolve().parents[2]
+every = pytest.mark.parametrize("name", NETWORKS)
 
 
-@every
-def test_refuses_coordinates_of_the_wrong_dimension(variant: str) -> None:
-    with pytest.raises(ValueError, match=f"last dimension {IN}"):
-        make(variant)(torch.zeros(4, IN + 1))
+def parameters(name: str, **arguments: Any) -> int:
+    return sum(p.numel() for p in NETWORKS[name].factory(2, 3, device="meta", **arguments).parameters())
+
+
+def test_the_networks_are_the_files_of_the_folder_in_the_papers_order() -> None:
+    assert list(NETWORKS) == network_files() == network_names() == list(MODEL_NAMES)
+    assert tuple(NETWORKS)[: len(PAPER_ORDER)] == PAPER_ORDER
+    folder = ROOT / "src" / "staf" / "nn" / "networks"
+    assert {path.stem for path in folder.glob("[a-z]*.py")} == {*NETWORKS, *SCENE_NETWORKS, "spec"}
 
 
 @every
-def test_state_dict_round_trip_restores_the_function(variant: str) -> None:
-    field, other = make(variant, seed=0), make(variant, seed=1)
-    assert not torch.equal(field(points()), other(points()))
-    other.load_state_dict(field.state_dict())
-    assert torch.equal(field(points()), other(points()))
+def test_a_spec_is_complete(name: str) -> None:
+    spec = NETWORKS[name]
+    assert spec.name == spec.factory.__name__ == name
+    assert spec.formula
+    assert spec.source
+    assert spec.summary
+    assert set(spec.restoration) == {"super_resolution", "denoising"}
+    for preset in spec.presets.values():
+        assert preset.summary.endswith(".")
+        assert getattr(recipes, preset.recipe)().convention == "ends"
+    assert any(p.is_complex() for p in spec.factory(2, 3, width=8).parameters()) == spec.complex_weights
 
 
 @every
-def test_state_dict_tensors_do_not_overlap(variant: str) -> None:
-    pointers = [tensor.untyped_storage().data_ptr() for tensor in make(variant).state_dict().values()]
-    assert len(set(pointers)) == len(pointers)
+def test_the_documentation_has_its_rows_and_its_parameters(name: str) -> None:
+    spec = NETWORKS[name]
+    table = (ROOT / "docs" / "networks.md").read_text("utf-8").splitlines()
+    assert spec.rows
+    for row, line in zip(spec.rows, spec.table(), strict=True):
+        assert line in table
+        assert parameters(name, **row.arguments) == row.parameters
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert f"| `staf.{name}` | {spec.summary} | {spec.rows[0].parameters:,}" in readme
+
+
+def test_the_documentation_has_no_other_network() -> None:
+    rows = re.findall(r"^\| `(\w+)\(.*?\)` \|", (ROOT / "docs" / "networks.md").read_text("utf-8"), flags=re.M)
+    assert list(dict.fromkeys(rows)) == list(NETWORKS)
 
 
 @every
-def test_float64_by_argument_and_by_to(variant: str) -> None:
-    built, converted = make(variant, dtype=torch.float64), make(variant).to(torch.float64)
-    assert all(tensor.dtype in (torch.float64, torch.complex128) for tensor in converted.state_dict().values())
-    assert built(points(dtype=torch.float64)).dtype == torch.float64
-    x = points(dtype=torch.float64)
-    assert torch.allclose(built(x), converted(x), atol=2e-2)
-    single = make(variant)
-    assert torch.allclose(single(points()).double(), converted(points().double()), atol=2e-3)
-    assert same_state(converted.to(torch.float32), single)
+def test_the_reference_and_the_package_have_its_factory(name: str) -> None:
+    assert f"::: staf.nn.networks.{name}\n" in (ROOT / "docs" / "api" / "networks.md").read_text("utf-8")
+    assert getattr(staf, name) is getattr(staf.nn, name) is NETWORKS[name].factory
 
 
 @every
-def test_to_meta_and_back_keeps_keys_and_shapes(variant: str) -> None:
-    field = make(variant)
-    state = {key: tensor.shape for key, tensor in field.state_dict().items()}
-    meta = field.to("meta")
-    assert all(tensor.is_meta for tensor in meta.state_dict().values())
-    assert {key: tensor.shape for key, tensor in meta.to_empty(device="cpu").state_dict().items()} == state
+def test_the_shared_tests_walk_through_it(name: str) -> None:
+    assert name in VARIANTS
+
+
+def picture() -> Image:
+    return Image(np.random.default_rng(0).integers(0, 256, (16, 12, 3), np.uint8))
+
+
+def recording() -> Audio:
+    return Audio(np.sin(np.arange(1600) * 0.3), 8000)
+
+
+def array(*shape: int) -> Any:
+    """An array of any dimension, as a grid of samples."""
+    values = np.random.default_rng(0).standard_normal((*shape, 2)).astype(np.float32)
+    range_ = (float(values.min()), float(values.max()))
+    facts = {"in_features": len(shape), "out_features": 2, "shape": shape, "value_range": range_}
+    return SimpleNamespace(kind="grid", array=values, **facts)
+
+
+SOURCES: dict[str, Callable[[], Any]] = {
+    "image": picture,
+    "task of an image": lambda: Reconstruction(picture()),
+    "audio": recording,
+    "shape": lambda: Shape.sphere(resolution=8),
+    "task of a shape": lambda: Occupancy(Shape.sphere(resolution=8)),
+    "super-resolution": lambda: SuperResolution(picture(), 2, samples=2),
+    "denoising": lambda: Denoising(picture(), generator=torch.Generator().manual_seed(0)),
+    "1-D array": lambda: array(50),
+    "2-D array": lambda: array(9, 11),
+    "3-D array": lambda: array(6, 7, 8),
+    "4-D array": lambda: array(4, 5, 4, 3),
+}
 
 
 @every
-def test_deepcopy_is_independent(variant: str) -> None:
-    field = make(variant)
-    twin = copy.deepcopy(field)
-    before = field(points())
-    with torch.no_grad():
-        for parameter in twin.parameters():
-            parameter.mul_(1.5)
-    assert torch.equal(field(points()), before)
-    assert not torch.equal(twin(points()), before)
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_every_kind_and_task_has_a_plan(
+    name: str, source: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    signal = SOURCES[source]()
+    chosen = plan(signal, Budget(steps=400), device=device, model=name)
+    assert {"network", "optimiser", "rate", "batch", "budget"} <= set(chosen.reasons)
+    assert all(chosen.reasons.values())
+    assert chosen.recipe.steps == 400
+    field = chosen.field(0)
+    assert field.architecture["name"] == name
+    if not hasattr(field, "bind"):
+        assert field(torch.zeros(2, signal.in_features)).shape == (2, signal.out_features)
 
 
 @every
-def test_gradient_reaches_every_parameter(variant: str) -> None:
-    field = make(variant, depth=4)
-    field(points(64)).square().sum().backward()
-    missing = [name for name, parameter in field.named_parameters() if parameter.grad is None]
-    assert not missing
-    assert any(parameter.grad.abs().max() > 0 for parameter in field.parameters())
+def test_a_saved_file_opens_as_the_same_function(name: str, tmp_path: Path) -> None:
+    field = NETWORKS[name].factory(2, 3, width=8, depth=2, generator=torch.Generator().manual_seed(0))
+    fit = staf.fit(picture(), field=field, steps=1, progress=False)
+    fit.save(tmp_path / "f.safetensors")
+    loaded, at = staf.load(tmp_path / "f.safetensors"), torch.linspace(-1, 1, 10).reshape(5, 2)
+    assert loaded.module.architecture["name"] == name
+    torch.testing.assert_close(loaded(at), fit.field(at))
 
 
-@every
-def test_second_gradient_matches_finite_differences(variant: str) -> None:
-    field = make(variant, dtype=torch.float64)
-    weight = next(parameter for name, parameter in field.named_parameters() if name.endswith("output.weight"))
-    x = points(4, torch.float64).requires_grad_()
-
-    def slope() -> Tensor:
-        (first,) = torch.autograd.grad(field(x).sum(), x, create_graph=True)
-        return first.square().sum()
-
-    (analytic,) = torch.autograd.grad(slope(), weight)
-    direction = torch.ones_like(weight)
-    step = 1e-4
-    with torch.no_grad():
-        weight.add_(direction, alpha=step)
-    high = slope().item()
-    with torch.no_grad():
-        weight.add_(direction, alpha=-2 * step)
-    low = slope().item()
-    expected = (high - low) / (2 * step)
-    assert expected != 0
-    assert analytic.real.sum().item() == pytest.approx(expected, rel=1e-5)
-
-
-@every
-def test_torch_func_grad_vmap_and_jvp(variant: str) -> None:
-    field = make(variant, dtype=torch.float64)
-    parameters = dict(field.named_parameters())
-    x = points(5, torch.float64)
-
-    def value(parameters: dict[str, Tensor], point: Tensor) -> Tensor:
-        return functional_call(field, parameters, (point[None],))[0, 0]
-
-    per_point = vmap(grad(value), in_dims=(None, 0))(parameters, x)
-    for row in (0, 4):
-        tensors = torch.autograd.grad(field(x)[row, 0], list(parameters.values()))
-        for name, expected in zip(parameters, tensors, strict=True):
-            assert torch.allclose(per_point[name][row], expected, rtol=1e-6, atol=1e-10), name
-
-    tangent = torch.tensor([1.0, -2.0], dtype=torch.float64).expand_as(x)
-    _, forward = jvp(lambda x: functional_call(field, parameters, (x,)), (x,), (tangent,))
-    x.requires_grad_()
-    columns = [(torch.autograd.grad(field(x)[:, c].sum(), x)[0] * tangent).sum(-1) for c in range(OUT)]
-    assert forward.abs().max() > 0
-    assert torch.allclose(forward, torch.stack(columns, -1), rtol=1e-8, atol=1e-9)
-
-
-@every
-def test_same_generator_same_bits_and_the_global_state_is_untouched(variant: str) -> None:
-    before = torch.get_rng_state()
-    first, second, third = make(variant), make(variant), make(variant, seed=1)
-    assert torch.equal(torch.get_rng_state(), before)
-    assert same_state(first, second)
-    assert not same_state(first, third)
-    assert torch.equal(first(points()), second(points()))
-
-
-@every
-def test_architecture_rebuilds_the_network(variant: str) -> None:
-    field = make(variant)
-    text = json.dumps(field.architecture)
-    rebuilt = build(json.loads(text))
-    assert rebuilt.architecture == field.architecture
-    shapes = {key: tensor.shape for key, tensor in field.state_dict().items()}
-    assert {key: tensor.shape for key, tensor in rebuilt.state_dict().items()} == shapes
-    rebuilt.load_state_dict(field.state_dict())
-    assert torch.equal(bound(rebuilt)(points()), field(points()))
-
-
-@every
-@pytest.mark.parametrize("way", ["argument", "context"])
-def test_building_on_meta_allocates_and_draws_nothing(variant: str, way: str) -> None:
-    architecture = make(variant).architecture
-    before = torch.get_rng_state()
-    if way == "argument":
-        field = build(architecture, device="meta")
-    else:
-        with torch.device("meta"):
-            field = build(architecture)
-    assert all(tensor.is_meta for tensor in [*field.parameters(), *field.buffers()])
-    assert torch.equal(torch.get_rng_state(), before)
-
-
-@every
-def test_under_autocast_the_coordinates_keep_their_precision(variant: str) -> None:
-    """Points that bfloat16 rounds to two stay apart: near 0.5, or near 64 where an activation is slower there."""
-    field = make(variant)
-    distinct = []
-    for anchor in (0.5, 64.0):
-        x = torch.full((64, IN), anchor)
-        x[:, 0] += torch.linspace(0, 0.0035 * 2 * anchor, 64)
-        assert len(x.bfloat16().unique(dim=0)) == 2
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            distinct.append(len(field(x).float().unique(dim=0)))
-    assert max(distinct) > 2
-
-
-@every
-def test_every_parameter_has_a_role_and_matrices_are_real_and_square(variant: str) -> None:
-    field = make(variant, depth=4)
-    roles = parameter_roles(field)
-    named = dict(field.named_parameters())
-    assert roles.keys() == named.keys()
-    matrices = [named[name] for name, role in roles.items() if role == "matrix"]
-    assert len(matrices) == (0 if variant.startswith("wire") else 3)
-    assert all(weight.shape == (12, 12) and not weight.is_complex() for weight in matrices)
-
-
-OPTIONS: list[tuple[str, str, Any]] = [
-    *[(variant, option, value) for variant in VARIANTS if "-" not in variant
-      for option, value in (("width", 16), ("depth", 2))],
-    ("staf", "terms", 3),
-    ("staf", "omega0", 31.0),
-    ("staf", "hidden_omega0", 31.0),
-    ("staf", "law", "theorem"),
-    ("staf", "law", "released"),
-    ("staf", "extra_amplitude", 0.2),
-    ("staf", "spread", "random"),
-    ("staf", "weights", "torch"),
-    ("staf", "weights", "unit_gain"),
-    ("staf", "sharing", "neuron"),
-    ("staf", "sharing", "network"),
-    ("staf", "skip", True),
-    ("staf", "train", ("phase",)),
-    ("siren", "omega0", 31.0),
-    ("siren", "hidden_omega0", 31.0),
-    ("finer", "omega0", 31.0),
-    ("finer", "hidden_omega0", 31.0),
-    ("finer", "first_bias", 1.0),
-    ("wire", "omega0", 31.0),
-    ("wire", "hidden_omega0", 31.0),
-    ("wire", "sigma0", 11.0),
-    ("wire", "planar", True),
-    ("gauss", "sigma", 11.0),
-    ("ffn", "features", 17),
-    ("ffn", "scale", 11.0),
-    ("ffn-bands", "bands", 6),
-    ("pemlp", "bands", 6),
-    ("mfn", "filters", "fourier"),
-    ("mfn", "input_scale", 33.0),
-    ("mfn", "weight_scale", 2.0),
-    ("mfn", "alpha", 5.0),
-    ("mfn", "beta", 2.0),
-    ("incode", "omega0", 31.0),
-    ("incode", "hidden_omega0", 31.0),
-    ("incode", "harmoniser", "audio"),
-    ("incode", "harmoniser", None),
-    ("incode-audio", "sample_rate", 16000),
-    ("incode", "head_bias", 0.5),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("variant", "option", "value"), OPTIONS)
-def test_no_option_without_effect(variant: str, option: str, value: Any) -> None:
-    field, changed = make(variant), make(variant, **{option: value})
-    trained = [name for name, _ in field.named_parameters()]
-    assert trained != [name for name, _ in changed.named_parameters()] or not torch.equal(
-        field(points()), changed(points())
-    )
-    assert field.architecture != changed.architecture
-
-
-def test_the_penalty_weights_have_an_effect() -> None:
-    fields = [make("incode", head_bias=-0.5, penalty=weights) for weights in ((1, 0, 0, 0), (0, 0, 0, 2))]
-    assert [field.penalty().item() for field in fields] == pytest.approx([0.5, 1.0], rel=2e-2)
-
-
-def test_every_option_of_every_factory_is_in_the_list() -> None:
-    listed = {(VARIANTS[variant][0], option) for variant, option, _ in OPTIONS} | {("incode", "penalty")}
-    for name, factory in MODELS.items():
-        if any(name == known for known, _ in VARIANTS.values()):
-            arguments = factory(IN, OUT, device="meta").architecture["arguments"]
-            assert {(name, option) for option in arguments if option not in ("in_features", "out_features")} <= listed
-
-
-Fields = Callable[..., nn.Module]
-
-
-@pytest.mark.parametrize("name", sorted({name for name, _ in VARIANTS.values()}))
-def test_factories_begin_alike(name: str) -> None:
-    factory: Fields = MODELS[name]
-    with pytest.raises(TypeError, match="name the other arguments"):
-        factory(2, 3, 64)
-    with pytest.raises(TypeError, match="did you mean 'width'"):
-        factory(2, 3, widht=64)
-    with pytest.raises(ValueError, match=r"width must be from 1 to 65536, got 0"):
-        factory(2, 3, width=0)
+def test_no_constant_of_a_spec_is_one_that_its_factory_does_not_take() -> None:
+    for name, spec in NETWORKS.items():
+        known = spec.factory(2, 3, device="meta").architecture["arguments"]
+        for constants in spec.constants.values():
+            assert {*constants.arguments, *constants.from_signal} <= set(known), name
+        for settings in spec.restoration.values():
+            assert set(settings.arguments((8, 8))) <= set(known), name
+        for preset in spec.presets.values():
+            spec.factory(2, 3, device="meta", **preset.arguments)
+        assert dataclasses.replace(spec) == spec

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from staf.nn import MODELS, Wire
+from staf.nn import NETWORKS, Wire
 from staf.nn.gabor_network import gabor
 
 
@@ -22,7 +22,7 @@ def test_gabor_is_the_formula(generator: torch.Generator) -> None:
 
 @pytest.mark.parametrize("planar", [False, True])
 def test_widths(planar: bool) -> None:
-    field = MODELS["wire"](2, 3, width=256, planar=planar, device="meta")
+    field = NETWORKS["wire"].factory(2, 3, width=256, planar=planar, device="meta")
     assert field.layers[1].weight.shape == ((128, 128) if planar else (181, 181))
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from staf.nn import MODELS, Incode
+from staf.nn import NETWORKS, Incode
 
 SIDE = 24
 # WIRE's own 30 is for photographs: on so small a picture it learns nothing in a hundred steps.
@@ -48,7 +48,7 @@ def decibels(error: Tensor) -> float:
 @pytest.mark.parametrize(("name", "arguments", "rate"), FITS)
 def test_ten_decibels_above_the_start_and_the_mean(name: str, arguments: dict[str, Any], rate: float) -> None:
     coordinates, target = picture()
-    field = MODELS[name](2, 3, width=64, depth=3, generator=torch.Generator().manual_seed(0), **arguments)
+    field = NETWORKS[name].factory(2, 3, width=64, depth=3, generator=torch.Generator().manual_seed(0), **arguments)
     if isinstance(field, Incode):
         field.bind(SimpleNamespace(observation=target.T.reshape(3, SIDE, SIDE)))
     start = decibels(field(coordinates) - target)

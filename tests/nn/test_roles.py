@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from staf.nn import MODELS, CoordinateMLP, SineSeries, parameter_roles
+from staf.nn import NETWORKS, CoordinateMLP, SineSeries, parameter_roles
 
 
 def by_role(module: nn.Module, role: str) -> list[str]:
@@ -14,7 +14,7 @@ def by_role(module: nn.Module, role: str) -> list[str]:
 
 
 def test_staf() -> None:
-    field = MODELS["staf"](2, 3, width=8, depth=3)
+    field = NETWORKS["staf"].factory(2, 3, width=8, depth=3)
     assert by_role(field, "matrix") == ["layers.1.weight", "layers.2.weight"]
     for part in ("amplitude", "frequency", "phase"):
         assert by_role(field, part) == [f"activations.{layer}.{part}" for layer in range(3)]
@@ -24,14 +24,14 @@ def test_staf() -> None:
 
 
 def test_per_neuron_parameters_are_not_matrices() -> None:
-    field = MODELS["staf"](2, 3, width=8, depth=3, sharing="neuron")
+    field = NETWORKS["staf"].factory(2, 3, width=8, depth=3, sharing="neuron")
     assert by_role(field, "amplitude")
     assert by_role(field, "matrix") == ["layers.1.weight", "layers.2.weight"]
 
 
 @pytest.mark.parametrize(("name", "expected"), [("wire", 0), ("mfn", 3), ("incode", 3), ("pemlp", 3), ("ffn", 3)])
 def test_others(name: str, expected: int) -> None:
-    assert len(by_role(MODELS[name](2, 3, width=8), "matrix")) == expected
+    assert len(by_role(NETWORKS[name].factory(2, 3, width=8), "matrix")) == expected
 
 
 def test_foreign_modules_leave_out_the_first_and_the_last_layer() -> None:

@@ -11,7 +11,10 @@ from staf import ops
 
 sets = [torch.rand(4, dtype=torch.float64).requires_grad_() for _ in range(3)]
 x = torch.rand(5, 3, dtype=torch.float64).requires_grad_()
+layout = ops.GridLayout.geometric(3, levels=2, log2_entries=4, coarsest=2, growth=2.0)
+table = torch.rand(layout.entries, 2, dtype=torch.float64).requires_grad_()
 calls = {
+    "hash_grid": lambda value: ops.hash_grid(value, table, layout),
     "sine_series": lambda value: ops.sine_series(value, *sets),
     "sine": lambda value: ops.sine(value, 3.0),
     "finer": lambda value: ops.finer(value, 3.0),
@@ -33,7 +36,7 @@ for name, call in calls.items():
     with ops.backend("reference"):
         expected = 2 * call(x)
     torch.testing.assert_close(found, expected)
-    wanted = (x, *sets) if name == "sine_series" else (x,)
+    wanted = (x, *{"sine_series": sets, "hash_grid": [table]}.get(name, []))
     for mine, true in zip(torch.autograd.grad(found.sum(), wanted), torch.autograd.grad(expected.sum(), wanted)):
         torch.testing.assert_close(mine, true)
     print(name)
@@ -42,4 +45,4 @@ for name, call in calls.items():
 
 def test_modules_using_the_operations_compile_into_one_graph():
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True)
-    assert done.stdout.split() == ["sine_series", "sine", "finer", "gauss"], done.stderr
+    assert done.stdout.split() == ["hash_grid", "sine_series", "sine", "finer", "gauss"], done.stderr

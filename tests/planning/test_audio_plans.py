@@ -6,10 +6,10 @@ import torch
 
 import staf
 from staf.kinds import Audio
-from staf.nn.models import MODELS
+from staf.kinds.audio.plan import audio_window
+from staf.nn import NETWORKS
 from staf.planning import Budget, plan
-from staf.planning.audio_plans import audio_window
-from staf.planning.spectrum import first_hertz
+from staf.planning.first_frequency import first_hertz
 from staf.tasks import Reconstruction
 
 
@@ -18,7 +18,7 @@ def recording(seconds: float, channels: int = 1, rate: int = 800) -> Audio:
     return Audio(wave.astype(np.float32), rate)
 
 
-@pytest.mark.parametrize("model", sorted(MODELS))
+@pytest.mark.parametrize("model", sorted(NETWORKS))
 @pytest.mark.parametrize("channels", [1, 2])
 def test_every_network_can_be_planned_for_audio(model, channels):
     chosen = plan(recording(2.0, channels), Budget(steps=1), model=model)
@@ -45,7 +45,7 @@ def test_the_first_layer_starts_at_the_pitch_of_the_spectrum_whatever_the_length
     chosen = plan(audio, model=model)
     assert 0.95 * hertz < fastest_hertz(chosen.field(0), seconds) <= hertz * 1.001
     assert f"the first layer starts with sines of up to {hertz:,.0f} Hz, from the spectrum: its mean" in " ".join(
-        chosen.reasons
+        chosen.reasons.values()
     )
     # A task of the recording is planned as the recording is.
     assert plan(Reconstruction(audio), model=model).field(0).layers[0].weight.equal(chosen.field(0).layers[0].weight)
@@ -84,7 +84,7 @@ def test_full_batches_of_audio_are_learnt_slower_by_staf_and_the_reasons_say_so(
     image_rate = plan(np_image(), Budget(steps=1), device="cuda").recipe.rate
     chosen = plan(audio, Budget(steps=1), device="cuda")
     assert chosen.recipe.rate == chosen.recipe.matrix_rate == image_rate / 2
-    assert any("falls to silence" in reason for reason in chosen.reasons)
+    assert any("falls to silence" in reason for reason in chosen.reasons.values())
     sirens = [plan(signal, Budget(steps=1), device="cuda", model="siren").recipe.rate for signal in (audio, np_image())]
     assert sirens[0] == sirens[1]
 
@@ -103,7 +103,7 @@ def test_audio_seen_whole_for_long_is_trained_by_soap_windows_too():
 def test_windows_say_how_they_are_trained():
     audio = recording(2.0)
     for steps, optimiser, rate in ((299, "Muon", "0.003"), (300, "SOAP", "0.002")):
-        reasons = audio_window(audio, steps=steps).reasons
+        reasons = audio_window(audio, steps=steps).reasons.values()
         assert any(reason.startswith(optimiser) for reason in reasons)
         assert f"learning rates of {rate}" in reasons
         assert "every step sees all 1,600 points" in reasons
@@ -125,7 +125,7 @@ def test_narrow_layers_start_with_slower_sines():
 def test_finer_without_biases_is_no_faster_at_the_ends_than_the_others():
     audio = recording(2.0)
     chosen = plan(audio, model="finer")
-    assert any("Hz and more by their biases, from the spectrum" in reason for reason in chosen.reasons)
+    assert any("Hz and more by their biases, from the spectrum" in reason for reason in chosen.reasons.values())
     field = chosen.field(0)
     hertz, _ = first_hertz(audio, 2.0)
     weight = field.layers[0].weight.abs().max().item()

@@ -10,9 +10,9 @@ import torch
 
 import staf
 from staf.kinds import Image
+from staf.nn import NETWORKS
 from staf.planning import plans
 from staf.planning.plans import Budget, plan, points_of
-from staf.planning.rates import RATES, SHORT_RATES, SOAP_RATES, WIRE
 from staf.tasks import Reconstruction
 from staf.training.optim.optimiser import Optimiser
 
@@ -22,8 +22,8 @@ PHOTO = SimpleNamespace(in_features=2, out_features=3, shape=(256, 256))
 def test_a_gpu_sees_every_point_and_a_cpu_mini_batches():
     on_gpu, on_cpu = plan(PHOTO, Budget(steps=100), device="cuda"), plan(PHOTO, Budget(steps=100), device="cpu")
     assert (on_gpu.recipe.batch, on_cpu.recipe.batch) == (None, 8192)
-    assert "all 65,536 points" in " ".join(on_gpu.reasons)
-    assert "8,192 of the 65,536" in " ".join(on_cpu.reasons)
+    assert "all 65,536 points" in " ".join(on_gpu.reasons.values())
+    assert "8,192 of the 65,536" in " ".join(on_cpu.reasons.values())
     assert plan(SimpleNamespace(in_features=2, out_features=1, shape=(8, 8))).recipe.batch is None
 
 
@@ -51,7 +51,9 @@ def test_pictures_of_one_size_and_other_detail_get_other_omega0(model):
     coarse = np.kron(rng.uniform(0, 1, (4, 4, 3)), np.ones((16, 16, 1))).astype(np.float32)
     sharp, soft = (plan(Image(pixels), model=model) for pixels in (fine, coarse))
     assert omega0_of(sharp) > 1.3 * omega0_of(soft)
-    assert any("from the spectrum: detail as fine as noise, a mean wave of 2." in reason for reason in sharp.reasons)
+    assert any(
+        "from the spectrum: detail as fine as noise, a mean wave of 2." in reason for reason in sharp.reasons.values()
+    )
     # A task is planned as its signal is.
     assert omega0_of(plan(Reconstruction(Image(fine)), model=model)) == omega0_of(sharp)
 
@@ -69,8 +71,10 @@ def test_few_pixels_are_learnt_slower():
         plan(SimpleNamespace(in_features=2, out_features=3, shape=(n, n)), device="cuda") for n in (64, 128)
     )
     assert small.recipe.rate == small.recipe.matrix_rate == 5e-4
-    assert "learning rates of 0.0005, small, so that few pixels do not become noise between them" in small.reasons
-    assert large.recipe.rate == RATES["staf"]
+    assert (
+        "learning rates of 0.0005, small, so that few pixels do not become noise between them" in small.reasons.values()
+    )
+    assert large.recipe.rate == NETWORKS["staf"].rates.full_batch
     few = plan(SimpleNamespace(in_features=2, out_features=3, shape=(64, 64)), Budget(steps=40))
     assert small.recipe.rate < few.recipe.rate < large.recipe.rate
 
@@ -78,14 +82,14 @@ def test_few_pixels_are_learnt_slower():
 def test_budgets_are_kept_and_explained():
     chosen = plan(PHOTO, Budget(seconds=5.0, target_db=30.0))
     assert (chosen.recipe.steps, chosen.recipe.seconds, chosen.recipe.target_db) == (None, 5.0, 30.0)
-    words = " ".join(chosen.reasons)
+    words = " ".join(chosen.reasons.values())
     assert "5 seconds" in words
     assert "30 dB" in words
-    assert "no budget was given: 600 steps, the default on this device" in plan(PHOTO).reasons
-    assert "no budget was given: 1,000 steps, the default on this device" in plan(PHOTO, device="cuda").reasons
-    assert "at most 600 steps, the default on this device" in plan(PHOTO, Budget(target_db=40)).reasons
-    assert "1 step, as asked" in plan(PHOTO, Budget(steps=1)).reasons
-    both = plan(PHOTO, Budget(steps=2000, seconds=1)).reasons
+    assert "no budget was given: 600 steps, the default on this device" in plan(PHOTO).reasons.values()
+    assert "no budget was given: 1,000 steps, the default on this device" in plan(PHOTO, device="cuda").reasons.values()
+    assert "at most 600 steps, the default on this device" in plan(PHOTO, Budget(target_db=40)).reasons.values()
+    assert "1 step, as asked" in plan(PHOTO, Budget(steps=1)).reasons.values()
+    both = plan(PHOTO, Budget(steps=2000, seconds=1)).reasons.values()
     assert "2,000 steps or 1 second of training, whichever comes first" in both
 
 
@@ -95,18 +99,18 @@ def test_the_same_seed_builds_the_same_field():
     assert not torch.equal(a.output.weight, c.output.weight)
 
 
-@pytest.mark.parametrize("model", staf.nn.MODELS)
+@pytest.mark.parametrize("model", NETWORKS)
 def test_every_model_can_be_planned(model):
     assert plan(PHOTO, model=model).field(0).architecture["name"] == model
 
 
-@pytest.mark.parametrize("model", staf.nn.MODELS)
+@pytest.mark.parametrize("model", NETWORKS)
 def test_the_reasons_are_true_of_what_is_built(model):
     chosen = plan(PHOTO, Budget(steps=1), model=model)
-    words, field = " ".join(chosen.reasons), chosen.field(0)
+    words, field = " ".join(chosen.reasons.values()), chosen.field(0)
     optimisers = [type(part).__name__ for part in Optimiser(field, chosen.recipe).optimisers]
     assert ("Muon on the hidden matrices" in words) == ("Muon" in optimisers)
-    width = re.search(r"4 activated layers of (\d+)", words)[1]
+    width = re.search(r"[24] activated layers of (\d+)", words)[1]
     assert int(width) in {size for parameter in field.parameters() for size in parameter.shape}
 
 
@@ -153,7 +157,7 @@ def test_the_papers_plans_carry_the_published_constants(make, omega0, terms, ski
 def test_a_network_of_ones_own_is_not_trained_by_constants_found_for_others():
     small = staf.Image(np.zeros((8, 8), np.uint8))
     own = staf.fit(small, staf.siren(2, 1, width=4, depth=2), steps=200, target_db=1.0, progress=False)
-    assert own.recipe.rate == RATES["staf"] > plan(small, Budget(steps=200)).recipe.rate
+    assert own.recipe.rate == NETWORKS["staf"].rates.full_batch > plan(small, Budget(steps=200)).recipe.rate
     assert own.recipe.optimiser == "muon"
 
 
@@ -181,10 +185,10 @@ def test_soap_trains_large_pictures_that_every_step_sees(shape, budget, device, 
 def test_few_steps_on_large_pictures_have_a_rate_of_their_own(model):
     picture = SimpleNamespace(in_features=2, out_features=3, shape=(256, 256))
     short, long = (plan(picture, Budget(steps=steps), device="cuda", model=model) for steps in (299, 300))
-    assert short.recipe.rate == short.recipe.matrix_rate == SHORT_RATES[model]
-    assert long.recipe.rate == SOAP_RATES[model]
-    assert any("for few steps" in reason for reason in short.reasons)
-    assert not any("for few steps" in reason for reason in long.reasons)
+    assert short.recipe.rate == short.recipe.matrix_rate == NETWORKS[model].rates.short
+    assert long.recipe.rate == NETWORKS[model].rates.soap
+    assert any("for few steps" in reason for reason in short.reasons.values())
+    assert not any("for few steps" in reason for reason in long.reasons.values())
 
 
 def test_wires_constants_keep_its_values_bounded_and_it_learns_by_its_plan():
@@ -193,11 +197,17 @@ def test_wires_constants_keep_its_values_bounded_and_it_learns_by_its_plan():
     chosen = plan(picture, Budget(steps=60), model="wire")
     constants = chosen.field(0).architecture["arguments"]
     assert constants["omega0"] <= constants["sigma0"]
-    assert any(reason.startswith("omega0 and sigma0 15") for reason in chosen.reasons)
+    assert any(reason.startswith("omega0 and sigma0 15") for reason in chosen.reasons.values())
     own, published = (
         staf.fit(picture, field, chosen.recipe, seed=0, progress=False).metrics["psnr"]
         for field in (
-            staf.wire(2, 3, width=64, generator=torch.Generator().manual_seed(0), **WIRE),
+            staf.wire(
+                2,
+                3,
+                width=64,
+                generator=torch.Generator().manual_seed(0),
+                **NETWORKS["wire"].constants["every"].arguments,
+            ),
             staf.wire(2, 3, width=64, generator=torch.Generator().manual_seed(0)),
         )
     )

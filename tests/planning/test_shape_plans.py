@@ -3,8 +3,8 @@ from __future__ import annotations
 import torch
 
 from staf.kinds import Shape
+from staf.kinds.shape.task import Occupancy
 from staf.planning.plans import Budget, plan
-from staf.tasks import Occupancy
 
 
 def test_shapes_and_their_tasks_get_their_own_constants(tmp_path, monkeypatch):

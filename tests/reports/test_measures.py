@@ -7,9 +7,10 @@ import pytest
 import torch
 
 import staf
+from staf.kinds.image.view import float_prediction
 from staf.metrics import lpips
 from staf.metrics.lpips import LPIPS, SHAPES
-from staf.reports.measures import float_prediction, measures
+from staf.reports.measures import measures
 from tests.reports.conftest import small_fit, small_image
 
 
@@ -47,9 +48,8 @@ def test_lpips_is_measured_where_its_weights_are(
     weights = {name: torch.rand(shape, generator=generator) * 0.02 for name, shape in SHAPES.items()}
     save_file(weights, tmp_path / "weights.safetensors")
     monkeypatch.setenv("STAF_LPIPS_WEIGHTS", str(tmp_path / "weights.safetensors"))
-    expected = lpips(
-        float_prediction(fit), fit.signal.values().reshape(40, 56, 3), data_range=1.0, model=LPIPS(weights)
-    )
+    prediction, target = float_prediction(fit.signal, fit.field.predict), fit.signal.values().reshape(40, 56, 3)
+    expected = lpips(prediction, target, data_range=1.0, model=LPIPS(weights))
     assert measures(fit, None)["lpips"] == pytest.approx(float(expected))
 
 

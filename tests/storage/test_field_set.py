@@ -60,7 +60,7 @@ def test_two_architectures_are_not_stacked(folder):
         (None, "has no index.json"),
         ("[]", "not an index"),
         ("{", "not an index"),
-        (json.dumps({"fields": {"../evil": {}}}), "no file name"),
+        (json.dumps({"fields": {"../evil": {}}}), "is not a file name"),
         (json.dumps({"fields": {}}), "lists no fitted fields"),
     ],
 )

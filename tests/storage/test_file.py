@@ -24,7 +24,8 @@ STORED = Path(__file__).parent.parent / "data" / "format-1.safetensors"
 def fields():
     generator = torch.Generator().manual_seed(0)
     small = {"width": 16, "depth": 2, "generator": generator}
-    for name, build in staf.nn.MODELS.items():
+    for name, spec in staf.nn.NETWORKS.items():
+        build = spec.factory
         if name != "incode":
             yield name, build(2, 3, **small)
     yield "staf per neuron", staf.staf(2, 3, sharing="neuron", **small)
@@ -338,3 +339,11 @@ def test_a_given_module_keeps_its_tied_weights_and_types(tmp_path):
     load_field(tmp_path / "f.safetensors", given)
     assert given[0].weight is given[1].weight
     assert torch.equal(given[0].weight, saved[0].weight.double())
+
+
+def test_metadata_cannot_hide_what_the_file_is(tmp_path):
+    field, path = small_siren(), tmp_path / "f.safetensors"
+    save_field(path, field, {"kind": "mesh", "format": 99, "architecture": {"name": "staf"}, "colour": "red"})
+    loaded, metadata = load_field(path)
+    assert loaded.architecture == field.architecture
+    assert metadata["colour"] == "red"

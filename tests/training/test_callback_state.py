@@ -86,11 +86,11 @@ def test_both_reasons_at_the_same_step(tmp_path):
 def test_other_callbacks_are_refused(tmp_path):
     saved = interrupted(tmp_path / "c.safetensors", Strike(2), StopAtTheThird())
     for others in ([], [StopAtTheThird(), StopAtTheThird()]):
-        with pytest.raises(FileError, match=r"what 1 callbacks have found, and \d that remember were given"):
+        with pytest.raises(FileError, match=r"the state of 1 callbacks, and \d callbacks with a state were given"):
             run(task(), small_siren(), saved.recipe, progress=False, callbacks=others, resume=saved)
     with pytest.raises(FileError, match="another callback than StopAtTheThird: 'seen'"):
         restore([StopAtTheThird()], {"0/sought": torch.tensor(1)})
-    with pytest.raises(FileError, match="what 2 callbacks"):
+    with pytest.raises(FileError, match="the state of 2 callbacks"):
         restore([StopAtTheThird()], {"0/seen": torch.tensor(1), "x": torch.tensor(1)})
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from staf.training import Recipe, run
+from staf.training import Recipe, run, train
 from staf.training.batches import Batches
 from staf.training.capture import CapturedStepper
 from staf.training.optim.optimiser import Optimiser
-from staf.training.stacked import run_many
 from staf.training.stepper import Stepper
 from tests.training.problem import small_staf, task
 
@@ -82,7 +81,7 @@ def test_many_on_the_gpu_equal_each_alone():
     tasks = [task(n).to("cuda") for n in (16, 12, 16)]
     for problem in tasks:
         problem.target, problem.coordinates = problem.target.double(), problem.coordinates.double()
-    together = run_many(tasks, [small_staf().double().cuda() for _ in tasks], recipe)
+    together = train(tasks, [small_staf().double().cuda() for _ in tasks], recipe, progress=False)
     for problem, result in zip(tasks, together, strict=True):
         alone = run(problem, small_staf().double().cuda(), recipe, progress=False)
         for a, b in zip(result.field.parameters(), alone.field.parameters(), strict=True):

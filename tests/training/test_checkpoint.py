@@ -165,7 +165,7 @@ def test_a_field_is_not_a_checkpoint_nor_the_other_way_round(tmp_path):
     with pytest.raises(FileError, match="nothing to resume"):
         Checkpoint.load(tmp_path / "f.safetensors")
     interrupt_at(2, tmp_path / "c.safetensors")
-    with pytest.raises(FileError, match="checkpoint of a fit under way"):
+    with pytest.raises(FileError, match="checkpoint of an interrupted fit"):
         load_field(tmp_path / "c.safetensors")
 
 

@@ -10,10 +10,10 @@ def test_lines_show_step_loss_decibels_and_time_left(capsys):
     with Progress(total=100, seconds=None, mode="lines", title="fit photo") as bar:
         bar.update(25, 0.01, 20.0, elapsed=5.0, fraction=0.25)
         bar.update(26, 0.01, 20.0, elapsed=5.1, fraction=0.26)
-        bar.say("memory ran out: going on with 8 points at a time")
+        bar.say("memory ran out: continuing with 8 points at a time")
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "fit photo: step 25/100  loss 0.01  20.00 dB  15s left"
-    assert lines[1:] == ["memory ran out: going on with 8 points at a time"]
+    assert lines[1:] == ["memory ran out: continuing with 8 points at a time"]
 
 
 def test_none_is_silent(capsys):

@@ -7,6 +7,7 @@ from staf.analysis.convergence import LazyConvergence, lazy_convergence
 from staf.analysis.dynamics import Dynamics, ParameterDynamics
 from staf.analysis.features import LayerMaps, activation_maps
 from staf.analysis.freezing import freeze_after_warm_up
+from staf.analysis.inspection import inspect_figure
 from staf.analysis.ntk import empirical_ntk
 from staf.analysis.selection import selected_parameters
 from staf.analysis.spectrum import Spectrum, alignment, ntk_spectrum
@@ -23,6 +24,7 @@ __all__ = [
     "compare_kernels",
     "empirical_ntk",
     "freeze_after_warm_up",
+    "inspect_figure",
     "lazy_convergence",
     "ntk_spectrum",
     "paper_networks",

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from staf.signals.base import Signal
 from staf.signals.grid import coordinates
+
+# Grids of this many axes are averaged.
+AVERAGED_AXES = (2, 3)
 
 
 class Points(NamedTuple):
@@ -21,12 +25,12 @@ class Points(NamedTuple):
     target: Tensor
 
 
-def few_points(signal: Any, most: int = 1024, *, crop: bool | None = None) -> Points:
+def few_points(signal: Signal, most: int = 1024, *, crop: bool | None = None) -> Points:
     """At most `most` points of a signal: a crop from its middle, or all of it by area averaging.
 
     A crop keeps the samples' own spacing, so that the kernel sees the coordinates that a fit sees; averaging shows the
-    whole signal to a network whose frequencies were chosen for finer grids. By default audio is cropped, and images
-    and volumes are averaged.
+    whole signal to a network whose frequencies were chosen for finer grids. By default grids of two and three axes are
+    averaged, and others (audio for one, which averages to silence) are cropped.
 
     >>> import numpy as np
     >>> from staf.kinds import Image
@@ -44,12 +48,12 @@ def few_points(signal: Any, most: int = 1024, *, crop: bool | None = None) -> Po
         raise ValueError("crop must be true for audio: averaging neighbours would silence it")
     scale = (most / math.prod(shape)) ** (1 / len(shape))
     small = tuple(max(1, int(size * scale + 1e-9)) for size in shape)
-    if crop or len(shape) == 1:
+    if crop or len(shape) not in AVERAGED_AXES:
         inside = tuple(slice((n - m) // 2, (n - m) // 2 + m) for n, m in zip(shape, small, strict=True))
         index = torch.arange(math.prod(shape)).reshape(shape)[inside].reshape(-1)
         return Points(coordinates(shape, index=index), small, values[index])
-    pool: Any = {2: functional.adaptive_avg_pool2d, 3: functional.adaptive_avg_pool3d}[len(shape)]
-    averaged = pool(values.T.reshape(1, -1, *shape), small)
+    pool = getattr(functional, f"adaptive_avg_pool{len(shape)}d")
+    averaged: Tensor = pool(values.T.reshape(1, -1, *shape), small)
     return Points(coordinates(small), small, averaged.reshape(values.shape[1], -1).T.contiguous())
 
 

@@ -11,29 +11,39 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
 from torch import nn
 
+from staf._documents import Document
 from staf.analysis.comparison import compare_kernels, paper_networks, role_shares
 from staf.analysis.convergence import lazy_convergence
 from staf.analysis.dynamics import ParameterDynamics
 from staf.analysis.features import activation_maps
 from staf.analysis.freezing import freeze_after_warm_up
 from staf.analysis.points import Points, chord, few_points
+from staf.kinds import Audio, Image, sample_photo
 from staf.nn import siren, staf
 from staf.planning import recipes
+from staf.signals.base import Signal
+from staf.tasks import Reconstruction
 from staf.theory.registry import Result
 
 Device = torch.device | str | None
+Make = Callable[[torch.Generator], nn.Module]
+# Points that a signal is reduced to before a network is trained on it.
+SMALL_FIT = 64 * 64
 
 
 class Run(Protocol):
     """(network or None, seed, signal or None, device) to a result; theory's entries take the first two."""
 
-    def __call__(self, field: nn.Module | None, seed: int, signal: Any = None, device: Device = None) -> Result: ...
+    def __call__(
+        self, field: nn.Module | None, seed: int, signal: Signal | None = None, device: Device = None
+    ) -> Result: ...
 
 
 class Entry(NamedTuple):
@@ -43,13 +53,11 @@ class Entry(NamedTuple):
     run: Run
 
 
-def _photo() -> Any:
-    from staf.kinds.image.sample import sample_photo
-
+def _photo() -> Image:
     return sample_photo("camera")
 
 
-def _points(field: nn.Module | None, signal: Any, most: int, crop: bool | None = None) -> Points:
+def _points(field: nn.Module | None, signal: Signal | None, most: int, crop: bool | None = None) -> Points:
     """Points of the signal, or of a stand-in with as many coordinates as the field has."""
     if signal is not None:
         return few_points(signal, most, crop=crop)
@@ -61,16 +69,16 @@ def _points(field: nn.Module | None, signal: Any, most: int, crop: bool | None =
     raise ValueError(f"a field of {inputs} coordinates needs a signal to be looked at on; give one")
 
 
-def _ntk(field: nn.Module | None, seed: int, signal: Any = None, device: Device = None) -> Result:
+def _ntk(field: nn.Module | None, seed: int, signal: Signal | None = None, device: Device = None) -> Result:
     return _comparison(field, seed, _points(field, signal, 40 * 40), device)
 
 
-def _ntk_crop(field: nn.Module | None, seed: int, signal: Any = None, device: Device = None) -> Result:
+def _ntk_crop(field: nn.Module | None, seed: int, signal: Signal | None = None, device: Device = None) -> Result:
     return _comparison(field, seed, _points(field, signal, 40 * 40, crop=True), device)
 
 
-def _ntk_audio(field: nn.Module | None, seed: int, signal: Any = None, device: Device = None) -> Result:
-    if signal is not None and signal.kind != "audio":
+def _ntk_audio(field: nn.Module | None, seed: int, signal: Signal | None = None, device: Device = None) -> Result:
+    if signal is not None and signal.in_features != 1:
         raise ValueError(f"ntk-audio looks at recordings, and the signal is {signal.kind}: ntk takes it")
     return _comparison(field, seed, chord() if signal is None else few_points(signal, 512), device)
 
@@ -92,9 +100,9 @@ def _comparison(field: nn.Module | None, seed: int, points: Points, device: Devi
     return Result(f"Empirical NTK on {size} points, channels summed", rows, found.to_plain())
 
 
-def _ntk_roles(field: nn.Module | None, seed: int, signal: Any = None, device: Device = None) -> Result:
+def _ntk_roles(field: nn.Module | None, seed: int, signal: Signal | None = None, device: Device = None) -> Result:
     x, _, target = _points(field, signal, 256)
-    laws: dict[str, dict[str, Any]] = {
+    laws: dict[str, Document] = {
         "STAF, ours": {},
         "STAF, the paper's law": {"omega0": 30.0, "law": "theorem", "weights": "torch"},
     }
@@ -110,11 +118,11 @@ def _ntk_roles(field: nn.Module | None, seed: int, signal: Any = None, device: D
     if field is not None:
         fields, names = {"this network": [field]}, [""]
     shares = {law: [role_shares(each.to(device), x) for each in group] for law, group in fields.items()}
-    kinds = ("weights", "amplitude", "frequency", "phase")
+    roles = ("weights", "amplitude", "frequency", "phase")
     rows = [
         (
             f"{law}, {name}".removesuffix(", "),
-            ", ".join(f"{kind} {share[kind]:.2e}" for kind in kinds)
+            ", ".join(f"{role} {share[role]:.2e}" for role in roles)
             + f"; sinusoids are {share['activation parameters']:.2e} of the parameters",
         )
         for law, group in shares.items()
@@ -123,14 +131,14 @@ def _ntk_roles(field: nn.Module | None, seed: int, signal: Any = None, device: D
     data = {
         "laws": list(shares),
         "names": names,
-        "kinds": list(kinds),
-        "shares": np.array([[[share[kind] for kind in kinds] for share in group] for group in shares.values()]),
+        "roles": list(roles),
+        "shares": np.array([[[share[role] for role in roles] for share in group] for group in shares.values()]),
         "count": np.array([[share["activation parameters"] for share in group] for group in shares.values()]),
     }
     return Result("Share of the NTK's trace by kind of parameter", rows, data)
 
 
-def _lazy(field: nn.Module | None, seed: int, signal: Any = None, device: Device = None) -> Result:
+def _lazy(field: nn.Module | None, seed: int, signal: Signal | None = None, device: Device = None) -> Result:
     x, _, target = _points(field, signal, 144)
     generator = torch.Generator().manual_seed(seed)
     chosen = field if field is not None else siren(x.shape[1], target.shape[1], depth=2, omega0=10, generator=generator)
@@ -138,7 +146,7 @@ def _lazy(field: nn.Module | None, seed: int, signal: Any = None, device: Device
     with torch.no_grad():
         start = chosen(x.to(next(chosen.parameters()).device, torch.float64)).cpu()
     centred = (target - target.mean(0)).double()
-    data: dict[str, Any] = {"sizes": [], "runs": []}
+    data: Document = {"sizes": [], "runs": []}
     rows = []
     for size in (1.0, 0.1, 0.01):
         found = lazy_convergence(chosen, x, start + size * centred, steps=200, modes=(0, 4, 12, 24, 40))
@@ -154,37 +162,33 @@ def _lazy(field: nn.Module | None, seed: int, signal: Any = None, device: Device
     return Result("Gradient descent against what the kernel at the start predicts", rows, data)
 
 
-def _small_fit(field: nn.Module | None, seed: int, signal: Any) -> tuple[Any, Any]:
+def _small_fit(field: nn.Module | None, seed: int, signal: Signal | None) -> tuple[Reconstruction, Make]:
     """A task of at most 64x64 points, or as many samples, and a factory of the field or of a small STAF.
 
     Without a signal it is one that the field can fit: the photograph in as many channels, or the chord.
     """
-    from staf.kinds import Audio, Image
-    from staf.tasks import Reconstruction
-
     inputs, outputs = (int(getattr(field, name, n)) for name, n in (("in_features", 2), ("out_features", 1)))
     if signal is None and inputs == 1:
         signal = Audio(2 * chord(most=4096).target.expand(-1, outputs).numpy() - 1, rate=8000)
-    source = _photo() if signal is None else signal
-    if source.kind == "image":
-        _, shape, target = few_points(source, 64 * 64)
-        channels = outputs if signal is None else target.shape[1]
-        source = Image(target.expand(-1, channels).reshape(*shape, channels).numpy())
-    elif source.kind == "audio" and source.shape[0] > 4096:
-        low, high = source.value_range
-        window = few_points(source, 4096).target * (high - low) + low
-        source = Audio(window.numpy(), source.rate, peak=source.peak)
+    source: Signal
+    if signal is None:
+        _, shape, target = few_points(_photo(), SMALL_FIT)
+        source = Image(target.expand(-1, outputs).reshape(*shape, outputs).numpy())
+    else:
+        low, high = signal.value_range
+        _, shape, target = few_points(signal, SMALL_FIT)
+        source = signal.with_floats(target * (high - low) + low, shape)
 
     def make(generator: torch.Generator) -> nn.Module:
         if field is not None:
             return copy.deepcopy(field)
-        first: dict[str, Any] = {"omega0": 3000.0} if source.in_features == 1 else {}
+        first: Document = {"omega0": 3000.0} if source.in_features == 1 else {}
         return staf(source.in_features, source.out_features, width=128, generator=generator, **first)
 
     return Reconstruction(source), make
 
 
-def _dynamics(field: nn.Module | None, seed: int, signal: Any = None, device: Device = None) -> Result:
+def _dynamics(field: nn.Module | None, seed: int, signal: Signal | None = None, device: Device = None) -> Result:
     from staf.api import fit
 
     task, make = _small_fit(field, seed, signal)
@@ -203,7 +207,7 @@ def _dynamics(field: nn.Module | None, seed: int, signal: Any = None, device: De
     return Result("How amplitudes, frequencies and phases move during a fit", rows, found.to_plain())
 
 
-def _freeze(field: nn.Module | None, seed: int, signal: Any = None, device: Device = None) -> Result:
+def _freeze(field: nn.Module | None, seed: int, signal: Signal | None = None, device: Device = None) -> Result:
     task, make = _small_fit(field, seed, signal)
     found = freeze_after_warm_up(task, make, recipes.default(steps=300), freeze_from=120, seed=seed, device=device)
     rows = [(name, f"{found[name]['metrics']['psnr']:.2f} dB (final weights)") for name in ("full", "frozen")]
@@ -211,7 +215,7 @@ def _freeze(field: nn.Module | None, seed: int, signal: Any = None, device: Devi
     return Result(f"Sinusoids frozen from step {found['freeze_from']} of {found['steps']}", rows, found)
 
 
-def _activation_maps(field: nn.Module | None, seed: int, signal: Any = None, device: Device = None) -> Result:
+def _activation_maps(field: nn.Module | None, seed: int, signal: Signal | None = None, device: Device = None) -> Result:
     inputs = int(getattr(field, "in_features", 2 if signal is None else signal.in_features))
     if inputs > 2:
         raise ValueError(f"maps are drawn for one or two coordinates, and the field has {inputs}")
@@ -221,7 +225,7 @@ def _activation_maps(field: nn.Module | None, seed: int, signal: Any = None, dev
             raise ValueError(f"the field reads {inputs} coordinates, and the signal has {signal.in_features}")
         shape = few_points(signal, math.prod(shape)).shape
     if field is None:
-        first: dict[str, Any] = {"omega0": 3000.0} if inputs == 1 else {}
+        first: Document = {"omega0": 3000.0} if inputs == 1 else {}
         field = staf(inputs, 3, generator=torch.Generator().manual_seed(seed), **first)
     layers = activation_maps(field.to(device), shape)
     rows = [

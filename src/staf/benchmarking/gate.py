@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from staf import ops
-from staf.benchmarking.baselines import ReleasedNetwork
 from staf.benchmarking.cases import Case
+from staf.benchmarking.released_networks import ReleasedNetwork
 from staf.ops.linear import ProductPrecision, linear, product_precision
 from staf.ops.squared_error import weighted_squared_error
 
@@ -55,7 +55,7 @@ def check_cases(cases: Sequence[Case], device: str, seed: int) -> list[dict[str,
     """Check every operation that the cases use; raise `GateError` if one is wrong."""
     generator = torch.Generator().manual_seed(seed)
     checks: list[Check] = []
-    trained = any(case.kind in ("train", "minibatch", "many") for case in cases)
+    trained = any(case.trains for case in cases)
     for precision in sorted({version.precision for case in cases for version in case.versions if version.ours}):
         checks += check_linear(precision, device, generator)
         if trained:
@@ -64,7 +64,7 @@ def check_cases(cases: Sequence[Case], device: str, seed: int) -> list[dict[str,
         checks += check_series(terms, device, generator)
     if any(case.terms is not None and version.precision == "tf32" for case in cases for version in case.versions):
         checks += check_reduced(device, generator)
-    if any(case.kind == "many" for case in cases):
+    if any(case.batched for case in cases):
         checks += check_series(5, device, generator, networks=3)
     for model in sorted({case.model for case in cases}):
         if model in POINTWISE:

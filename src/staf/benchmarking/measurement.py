@@ -5,14 +5,17 @@ from __future__ import annotations
 import gc
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import torch
 
 from staf.benchmarking.cases import Case, Version
-from staf.benchmarking.programs import build
+from staf.benchmarking.programs import Program, build
 from staf.benchmarking.timing import Effort, once, seconds_of
 from staf.training.stepper import is_out_of_memory
+
+Builder = Callable[[Case, Version, str], Program]
 
 
 @dataclass(frozen=True)
@@ -28,11 +31,14 @@ class Measurement:
     notes: list[str] = field(default_factory=list)
 
 
-def measure(case: Case, version: Version, device: str, effort: Effort) -> Measurement:
-    """Time a version; the released form gets fewer points at a time where memory runs out, as the library's does."""
+def measure(case: Case, version: Version, device: str, effort: Effort, builder: Builder | None = None) -> Measurement:
+    """Time a version; the released form gets fewer points at a time where memory runs out, as the library's does.
+
+    `builder` makes the program; by default `staf.benchmarking.programs.build`.
+    """
     while True:
         try:
-            return _measure(case, version, device, effort)
+            return _measure(case, version, device, effort, builder or build)
         except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
             chunk = (case.chunk or case.points) // 2
             if version.ours or not is_out_of_memory(error) or chunk < case.points // 64:
@@ -42,13 +48,13 @@ def measure(case: Case, version: Version, device: str, effort: Effort) -> Measur
             clean(device)
 
 
-def _measure(case: Case, version: Version, device: str, effort: Effort) -> Measurement:
+def _measure(case: Case, version: Version, device: str, effort: Effort, builder: Builder) -> Measurement:
     on_gpu = device.startswith("cuda")
     before = 0
     if on_gpu:
         torch.cuda.reset_peak_memory_stats(device)
         before = torch.cuda.memory_allocated(device)
-    program = build(case, version, device)
+    program = builder(case, version, device)
     started = time.process_time()
     seconds = once(program.run, device)
     processor = time.process_time() - started

@@ -11,28 +11,25 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from staf.benchmarking.baselines import ReleasedNetwork
 from staf.benchmarking.cases import Case, Version
+from staf.benchmarking.released_networks import ReleasedNetwork
 from staf.benchmarking.timing import once
 from staf.kinds import Image
 from staf.ops.linear import product_precision
-from staf.planning.plans import Plan
 from staf.tasks import Reconstruction
 from staf.training import Recipe
-from staf.training.batches import Batches
-from staf.training.capture import CapturedStepper
-from staf.training.loop import CHUNK, GROUP_SECONDS, predictor
-from staf.training.optim.optimiser import Optimiser
-from staf.training.stepper import Stepper
+from staf.training.assembly import assemble
+from staf.training.loop import GROUP_SECONDS
+from staf.training.prediction import predictor
+from staf.training.stepper import points_at_once
 
-GROUP = 100
 # Images of which a mini-batch case draws its points.
 MINIBATCH_SIDE = 256
 
 
 @dataclass
 class Program:
-    """`run()` does the work of `units` steps, passes or images; `wall` says that a caller waits for each answer."""
+    """`run()` does the work of `units` steps, passes or images; `wall` says that a caller waits for each result."""
 
     run: Callable[[], object]
     units: int = 1
@@ -42,15 +39,9 @@ class Program:
 
 def build(case: Case, version: Version, device: str) -> Program:
     """Make the program; on return it has run at least once, so that kernels are compiled and graphs captured."""
-    makers = {
-        "train": _ours_training if version.ours else _released_training,
-        "minibatch": _ours_training if version.ours else _released_training,
-        "inference": _inference,
-        "latency": _inference,
-        "render": _ours_render if version.ours else _released_render,
-        "many": _ours_many if version.ours else _released_many,
-    }
-    return makers[case.kind](case, version, device)
+    if not case.trains:
+        return inference(case, version, device)
+    return training(case, version, device) if version.ours else released_training(case, version, device)
 
 
 def picture(points: int, seed: int = 0) -> Image:
@@ -71,19 +62,14 @@ def _problem(case: Case, device: str) -> Reconstruction:
     return Reconstruction(picture(points)).to(device)
 
 
-def _ours_training(case: Case, version: Version, device: str) -> Program:
-    """The steps of `staf.fitting`'s loop, in groups as long as the loop makes them."""
+def training(case: Case, version: Version, device: str) -> Program:
+    """The steps of the trainer's loop, in groups as long as the loop makes them."""
     network = case.field(device)
     batch = case.points if case.kind == "minibatch" else None
     recipe = Recipe(steps=1, rate=1e-4, optimiser=version.optimiser, batch=batch, precision=version.precision)
     task = _problem(case, device)
-    optimiser = Optimiser(network, recipe)
-    batches = Batches(task.points, recipe.batch_size(task.points), torch.Generator(device).manual_seed(0))
-    on_gpu = device.startswith("cuda")
-    kind, group = (CapturedStepper, GROUP) if on_gpu else (Stepper, 1)
-    chunk = CHUNK["cuda" if on_gpu else "cpu"]
-    stepper = kind(task, network, optimiser, batches, group=group, chunk=chunk)  # type: ignore[arg-type]
-    rates = optimiser.rates(1.0)
+    stepper = assemble(task, network, recipe)
+    rates, group = stepper.optimiser.rates(1.0), stepper.group
 
     def advance(steps: int) -> None:
         with product_precision(version.precision):
@@ -97,7 +83,7 @@ def _ours_training(case: Case, version: Version, device: str) -> Program:
     return Program(lambda: advance(units), units, notes=stepper.notes)
 
 
-def _released_training(case: Case, version: Version, device: str) -> Program:
+def released_training(case: Case, version: Version, device: str) -> Program:
     """Forward, mean squared error, backward, `torch.optim.Adam`."""
     network = ReleasedNetwork(case.field(device))
     task = _problem(case, device)
@@ -131,17 +117,17 @@ def _released_training(case: Case, version: Version, device: str) -> Program:
 WARM_UP = 3
 
 
-def _inference(case: Case, version: Version, device: str) -> Program:
+def inference(case: Case, version: Version, device: str) -> Program:
     """Values at points that are on the device already."""
     network = case.field(device)
     coordinates = torch.rand(case.points, 2, generator=torch.Generator().manual_seed(0)).to(device) * 2 - 1
     if version.ours:
-        predict: Callable[[Tensor], Tensor] = predictor(network, CHUNK["cuda" if device.startswith("cuda") else "cpu"])
+        predict: Callable[[Tensor], Tensor] = predictor(network, points_at_once(torch.device(device)))
     else:
-        predict = _released_predictor(network, version, case.chunk or case.points)
+        predict = released_predictor(network, version, case.chunk or case.points)
 
     def run() -> None:
-        with _chosen(version):
+        with chosen_precision(version):
             predict(coordinates)
 
     for _ in range(WARM_UP):
@@ -149,82 +135,13 @@ def _inference(case: Case, version: Version, device: str) -> Program:
     return Program(run, wall=case.kind == "latency")
 
 
-def _chosen(version: Version) -> AbstractContextManager[None]:
+def chosen_precision(version: Version) -> AbstractContextManager[None]:
     """The precision of our forward pass; the released networks have torch's own layers, which ask for none."""
     return product_precision(version.precision) if version.ours else nullcontext()
 
 
-def _released_predictor(network: nn.Module, version: Version, chunk: int) -> Callable[[Tensor], Tensor]:
+def released_predictor(network: nn.Module, version: Version, chunk: int) -> Callable[[Tensor], Tensor]:
     released: Any = ReleasedNetwork(network)
     if version.compiled:
         released = torch.compile(released, dynamic=False)
     return predictor(released, chunk)
-
-
-def _ours_render(case: Case, version: Version, device: str) -> Program:
-    """`FittedField.render` of an 8-bit picture, pixels in host memory at the end."""
-    from staf.api import FittedField
-
-    image = picture(64 * 64)
-    field = FittedField(case.field(device), {"signal": image.metadata(), "convention": "centres"})
-    size = _size(case.points)
-
-    def run() -> None:
-        with _chosen(version):
-            field.render(size=size, device=device)
-
-    run()
-    return Program(run, wall=True)
-
-
-def _released_render(case: Case, version: Version, device: str) -> Program:
-    """The same by hand: coordinates, chunks of values, bytes, host."""
-    predict = _released_predictor(case.field(device), version, case.chunk or case.points)
-    width, height = _size(case.points)
-
-    def run() -> None:
-        rows = torch.linspace(-1, 1, height, device=device)
-        columns = torch.linspace(-1, 1, width, device=device)
-        points = torch.stack(torch.meshgrid(rows, columns, indexing="ij"), dim=-1).reshape(-1, 2)
-        (predict(points).clamp(0, 1) * 255).round().to(torch.uint8).cpu().reshape(height, width, 3).numpy()
-
-    run()
-    return Program(run, wall=True)
-
-
-def _size(points: int) -> tuple[int, int]:
-    """Width and height of a picture of `points` pixels, 16:9 where that divides."""
-    height = round((points * 9 / 16) ** 0.5)
-    return (points // height, height) if height and points % height == 0 else (points, 1)
-
-
-def _ours_many(case: Case, version: Version, device: str) -> Program:
-    """`staf.fit_many`, from pictures in memory to measured fits in memory."""
-    from staf.many import fit_many
-
-    pictures = [picture(case.points, seed) for seed in range(case.images)]
-    recipe = Recipe(steps=case.steps, rate=1e-3, optimiser=version.optimiser, precision=version.precision)
-
-    def factory(generator: torch.Generator) -> nn.Module:
-        return case.field("cpu", seed=generator.initial_seed())
-
-    plan = Plan(factory, recipe)
-
-    def run(steps: int) -> None:
-        fit_many(pictures, recipe.replace(steps=steps), plan=plan, device=device, progress=False)
-
-    run(min(4, case.steps))
-    return Program(lambda: run(case.steps), case.images, wall=True)
-
-
-def _released_many(case: Case, version: Version, device: str) -> Program:
-    """One image after another: `steps` full-batch steps each; one image is timed."""
-    single = _released_training(
-        Case("train", case.model, case.points, case.terms, width=case.width, depth=case.depth), version, device
-    )
-
-    def run() -> None:
-        for _ in range(case.steps):
-            single.run()
-
-    return Program(run, wall=True, notes=["one image after another, without measuring it"])

@@ -4,42 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from staf.benchmarking.targets import TARGETS, standing
-from staf.experiments.tables import Table
+from staf._tables import Table
 
-COLUMNS = ("case", "version", "ms", "spread", "ratio", "processor ratio", "GiB", "TFLOP/s", "GB/s", "of the floor")
-
-
-def full_table(document: dict[str, Any]) -> Table:
-    """Every record: time, ratio to the released form in the same run (also of processor time), memory, rates, floor."""
-    rows = []
-    for record in document["records"]:
-        rows.append(
-            (
-                record["case"],
-                record["version"] + ("" if not record["notes"] else f" ({'; '.join(record['notes'])})"),
-                three_figures(record["ms"]),
-                _spread(record["ms_rounds"]),
-                _times(record["ratio"]),
-                _times(record["processor_ratio"]),
-                three_figures(record["peak_gib"]),
-                three_figures(record.get("tflop_s")),
-                three_figures(record.get("gb_s")),
-                "-" if record.get("floor_fraction") is None else f"{100 * record['floor_fraction']:.0f}%",
-            )
-        )
-    return Table("Milliseconds per step, pass or image", COLUMNS, rows)
+COLUMNS = ("case", "version", "ms", "spread", "ratio", "processor ratio", "GiB")
 
 
 def summary_table(document: dict[str, Any]) -> Table:
     """Case, version, time and ratio: what fits a terminal."""
     rows = [
-        (
-            record["case"],
-            record["version"],
-            three_figures(record["ms"]),
-            _times(record["ratio"]),
-        )
+        (record["case"], record["version"], three_figures(record["ms"]), _times(record["ratio"]))
         for record in document["records"]
     ]
     return Table(
@@ -47,48 +20,44 @@ def summary_table(document: dict[str, Any]) -> Table:
     )
 
 
-def targets_table(document: dict[str, Any]) -> Table | None:
-    """How the run stands against the marks of its suite; None where it has none."""
-    rows = []
-    for target in TARGETS.get(document["suite"], []):
-        found = standing(target, document["records"])
-        if found is not None:
-            bound = "at most" if target.most else "at least"
-            mark = f"{bound} {target.mark:g} {target.unit}"
-            value = f"{three_figures(found.value)} {target.unit}"
-            rows.append((target.what, mark, value, found.version, "yes" if found.reached else "no"))
-    return Table("Marks", ("what", "mark", "measured", "by", "reached"), rows) if rows else None
-
-
 def to_markdown(document: dict[str, Any]) -> str:
-    """The whole document for people."""
-    machine, rates = document["machine"], document["rates"]
+    """The machine, the gate and every record."""
+    rows = [cells(record) for record in document["records"]]
+    table = Table("Milliseconds per step or pass", COLUMNS, rows)
+    return "\n".join([*heading(document), *conditions(document)]) + "\n" + table.to_markdown()
+
+
+def heading(document: dict[str, Any]) -> list[str]:
+    """The title, and a line with machine, versions, commit and date."""
+    machine = document["machine"]
     where = machine["gpu"] or f"{machine['cpu']}, {machine['threads']} of {machine['cores']} threads"
     versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items() if version)
-    parts = [f"{name} {flops / 1e12:.3g} TFLOP/s" for name, flops in rates["matmul_flops"].items()]
-    parts.append(f"copy {rates['copy_bytes'] / 1e9:.4g} GB/s")
-    if rates["sines"]:
-        kind = "hardware sines" if machine["gpu"] else "sines of a series"
-        parts.append(f"{rates['sines'] / 1e9:.4g} G {kind} per second")
+    about = f"{where}. {versions}. Commit {document['commit']}. {document['date']}."
+    return [f"# Benchmarks: {document['suite']}", "", about, ""]
+
+
+def conditions(document: dict[str, Any]) -> list[str]:
+    """The load, the gate, and whether the run was finished."""
     load = document.get("load")
-    lines = [
-        f"# Benchmarks: {document['suite']}",
-        "",
-        f"{where}. {versions}. Commit {document['commit']}. {document['date']}.",
-        "",
-        f"Measured rates: {', '.join(parts)}.",
-        *([] if load is None else [f"Load as the run began: {load:.1f} on {machine['cores']} cores."]),
+    return [
+        *([] if load is None else [f"Load as the run began: {load:.1f} on {document['machine']['cores']} cores."]),
         f"Gate: {len(document['gate']['checks'])} checks passed (seed {document['gate']['seed']}).",
         "",
         *([] if document["complete"] else ["The run was not finished.", ""]),
     ]
-    marks = targets_table(document)
-    tables = [table.to_markdown() for table in (marks, full_table(document)) if table is not None]
-    return "\n".join(lines) + "\n" + "\n".join(tables)
 
 
-def _times(ratio: float | None) -> str:
-    return "-" if ratio is None else f"{ratio:.2f}x"
+def cells(record: dict[str, Any]) -> tuple[str, ...]:
+    """A record's row: time, ratio to the released form in the same run (also of processor time), memory."""
+    return (
+        record["case"],
+        record["version"] + ("" if not record["notes"] else f" ({'; '.join(record['notes'])})"),
+        three_figures(record["ms"]),
+        _spread(record["ms_rounds"]),
+        _times(record["ratio"]),
+        _times(record["processor_ratio"]),
+        three_figures(record["peak_gib"]),
+    )
 
 
 def three_figures(value: float | None) -> str:
@@ -100,6 +69,10 @@ def three_figures(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def _times(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.2f}x"
 
 
 def _spread(rounds: list[float]) -> str:

@@ -1,20 +1,18 @@
-"""The one runner: gate, rates, then every case in every version, twice; the outcome is one JSON-able document."""
+"""The runner: gate, then every case in every version, twice; the outcome is one JSON-able document."""
 
 from __future__ import annotations
 
 import fnmatch
 import os
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from staf.benchmarking.cases import SUITES, Case, Version
-from staf.benchmarking.costs import Cost, cost
+from staf._machine import provenance
+from staf.benchmarking.cases import Case, Version
 from staf.benchmarking.gate import check_cases
-from staf.benchmarking.measurement import Measurement, clean, measure
-from staf.benchmarking.rates import Rates, measure_rates
+from staf.benchmarking.measurement import Builder, Measurement, clean, measure
 from staf.benchmarking.timing import Effort
-from staf.experiments.machine import provenance
 from staf.training.stepper import is_out_of_memory
 
 ROUNDS = 2
@@ -22,34 +20,29 @@ FORMAT = 1
 Document = dict[str, Any]
 
 
-def run_suite(
+def run_cases(
     suite: str,
+    cases: Sequence[Case],
     *,
     device: str,
     seed: int,
-    only: str = "*",
     effort: Effort | None = None,
     say: Callable[[str], None] = lambda line: None,
     keep: Callable[[Document], None] = lambda document: None,
-    cases: Sequence[Case] | None = None,
-    compiled: bool = True,
-    versions: Sequence[str] = ("*",),
+    builder: Builder | None = None,
+    after_gate: Callable[[], Mapping[str, Any]] = dict,
+    annotate: Callable[[Case, dict[str, Any]], None] = lambda case, record: None,
 ) -> Document:
-    """Run a suite on a device.
+    """Run the cases of a suite on a device.
 
-    `seed` draws the gate's inputs. `only` is a pattern of case labels and `versions` are patterns of versions' names;
-    `compiled=False` leaves torch.compile out.
-    `say` gets a line per timing and `keep` the document after each case, so that an interrupted run leaves what it has
-    done. Raises `GateError` before anything is timed if an operation is wrong.
+    `seed` draws the gate's inputs. `say` gets a line per timing and `keep` the document after each case, so that an
+    interrupted run leaves what it has done. Raises `GateError` before anything is timed if an operation is wrong.
+    A suite with more to measure gives `builder` for its programs, `after_gate` for further entries of the document, and
+    `annotate` for further entries of a record.
     """
-    chosen = matching(list(cases) if cases is not None else SUITES[suite](device), only)
-    if not chosen:
-        raise ValueError(f"only must match a case of the suite {suite!r}, got {only!r}")
-    effort = effort or Effort()
-    gate = check_cases(chosen, device, seed)
+    gate = check_cases(cases, device, seed)
     say(f"gate: {len(gate)} checks passed")
-    rates = measure_rates(device)
-    say("rates: " + _rates_text(rates))
+    entries = after_gate()
     clean(device)
     document: Document = {
         "format": FORMAT,
@@ -58,19 +51,17 @@ def run_suite(
         # How many processes wanted a core as the run began: what else the machine was doing.
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "gate": {"seed": seed, "checks": gate},
-        "rates": {"matmul_flops": rates.matmul, "copy_bytes": rates.copy, "sines": rates.sines},
+        **entries,
         "rounds": ROUNDS,
         "complete": False,
         "records": [],
     }
     document["versions"]["triton"] = _triton_version()
-    for case in chosen:
-        wanted = [
-            version
-            for version in case.versions
-            if (compiled or not version.compiled) and any(fnmatch.fnmatch(version.name, one) for one in versions)
-        ]
-        document["records"] += run_case(case, wanted, device, rates, effort, say)
+    for case in cases:
+        records = run_case(case, device, effort or Effort(), say, builder)
+        for record in records:
+            annotate(case, record)
+        document["records"] += records
         keep(document)
     document["complete"] = True
     keep(document)
@@ -80,35 +71,35 @@ def run_suite(
 def matching(cases: Sequence[Case], pattern: str) -> list[Case]:
     """The cases whose label matches a shell pattern.
 
-    >>> [case.label for case in matching(SUITES["short"]("cpu"), "latency*")]
+    >>> from staf.benchmarking.cases import short_cases
+    >>> [case.label for case in matching(short_cases("cpu"), "latency*")]
     ['latency staf tau 5, 1 point']
     """
     return [case for case in cases if fnmatch.fnmatch(case.label, pattern)]
 
 
 def run_case(
-    case: Case, versions: Sequence[Version], device: str, rates: Rates, effort: Effort, say: Callable[[str], None]
+    case: Case, device: str, effort: Effort, say: Callable[[str], None], builder: Builder | None = None
 ) -> list[dict[str, Any]]:
-    """One record per version. Versions take turns in each round, so that a drift of the machine hits all alike."""
-    found: dict[str, list[Measurement]] = {version.name: [] for version in versions}
+    """One record per version. Versions take turns in each round, so that a drift of the machine affects all alike."""
+    found: dict[str, list[Measurement]] = {version.name: [] for version in case.versions}
     failed: dict[str, str] = {}
     for turn in range(ROUNDS):
-        for version in versions:
+        for version in case.versions:
             if version.name in failed:
                 continue
             try:
-                measured = measure(case, version, device, effort)
+                measured = measure(case, version, device, effort, builder)
             except Exception as error:
-                # One version that fails, as torch.compile may, costs its own row and no other.
+                # A version that fails, as torch.compile may, costs its own row and no other.
                 failed[version.name] = _failure(error)
                 say(f"{case.label}: {version.name}: {failed[version.name]}")
                 continue
             found[version.name].append(measured)
             say(f"{case.label}: {version.name}: {1e3 * measured.seconds:.4g} ms (round {turn + 1})")
-    work = cost(case.field("cpu"), case.points, train=case.kind in ("train", "minibatch", "many"), terms=case.terms)
     records = []
-    for version in versions:
-        record = _record(case, version, found[version.name], found[versions[0].name], work, rates)
+    for version in case.versions:
+        record = _record(case, version, found[version.name], found[case.versions[0].name])
         record["notes"] += [failed[version.name]] if version.name in failed else []
         records.append(record)
     return records
@@ -130,17 +121,10 @@ def failures(document: Document) -> list[str]:
     ]
 
 
-def _record(
-    case: Case,
-    version: Version,
-    rounds: list[Measurement],
-    base: list[Measurement],
-    work: Cost,
-    rates: Rates,
-) -> dict[str, Any]:
+def _record(case: Case, version: Version, rounds: list[Measurement], base: list[Measurement]) -> dict[str, Any]:
     seconds, base_seconds = _mean([one.seconds for one in rounds]), _mean([one.seconds for one in base])
     processor, base_processor = _mean([one.processor for one in rounds]), _mean([one.processor for one in base])
-    record: dict[str, Any] = {
+    return {
         "case": case.label,
         "kind": case.kind,
         "model": case.model,
@@ -157,30 +141,11 @@ def _record(
         "peak_gib": max((one.peak_gib for one in rounds if one.peak_gib is not None), default=None),
         "notes": list(rounds[-1].notes) if rounds else [],
     }
-    if seconds is not None:
-        # An image of `many` is `steps` steps.
-        steps = case.steps if case.kind == "many" else 1
-        floor = steps * work.floor_seconds(rates, version.precision)
-        record["tflop_s"] = steps * work.flops / seconds / 1e12
-        record["gb_s"] = steps * work.bytes / seconds / 1e9
-        record["floor_ms"] = 1e3 * floor
-        record["floor_fraction"] = floor / seconds
-        if case.kind == "many":
-            record["images_per_s"] = 1 / seconds
-    return record
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return statistics.mean(known) if known else None
-
-
-def _rates_text(rates: Rates) -> str:
-    parts = [f"{name} {flops / 1e12:.3g} TFLOP/s" for name, flops in rates.matmul.items()]
-    parts.append(f"copy {rates.copy / 1e9:.4g} GB/s")
-    if rates.sines:
-        parts.append(f"{rates.sines / 1e9:.4g} G sines/s")
-    return ", ".join(parts)
 
 
 def _triton_version() -> str | None:

@@ -51,28 +51,28 @@ def run(options: Bench, terminal: Terminal) -> int:
         raise UserError(f"{folder} is a file: name a folder with --out")
     if (folder / RESULT).exists() and not options.overwrite:
         raise UserError(f"{folder} already holds a run: pass --overwrite to replace it, or another folder with --out")
+    from staf import benchmarking
     from staf._files import atomic_write
-    from staf.benchmarking import SUITES, GateError, draw, run_suite, summary_table, to_markdown
-    from staf.benchmarking.runner import failures, matching
 
-    if not matching(SUITES["short"](device), options.only):
-        labels = "; ".join(case.label for case in SUITES["short"](device))
+    cases = benchmarking.short_cases(device)
+    chosen = benchmarking.matching(cases, options.only)
+    if not chosen:
+        labels = "; ".join(case.label for case in cases)
         raise UserError(f"--only {options.only!r} matches no case; the cases are {labels}")
     prepare_folder(folder, MEBIBYTE)
     try:
-        document = run_suite(
-            "short", device=device, seed=secrets.randbits(31), only=options.only, say=terminal.note, compiled=False
-        )
-    except GateError as error:
+        document = benchmarking.run_cases("short", chosen, device=device, seed=secrets.randbits(31), say=terminal.note)
+    except benchmarking.GateError as error:
         terminal.note(f"staf: {error}")
         return 1
     atomic_write(folder / RESULT, json.dumps(document, indent=1))
-    atomic_write(folder / TABLE, to_markdown(document))
-    figure = draw(document, folder / FIGURE)
-    table = summary_table(document)
+    atomic_write(folder / TABLE, benchmarking.to_markdown(document))
+    figure = benchmarking.draw(document, folder / FIGURE)
+    table = benchmarking.summary_table(document)
     terminal.table(table.title, table.columns, table.rows)
     terminal.say(f"figure: {figure}")
-    for failure in failures(document):
+    failures = benchmarking.failures(document)
+    for failure in failures:
         terminal.note(failure)
     terminal.finish({"verb": "bench", "out": str(folder), "figure": str(figure), **document})
-    return 1 if failures(document) else 0
+    return 1 if failures else 0

@@ -15,7 +15,8 @@ from staf.cli.outputs import MEBIBYTE, prepare_folder
 from staf.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from staf.experiments import Result, Sweep
+    from staf.comparison import Comparison, NetworkResult
+    from staf.kinds import Image
 
 RESULTS, FIGURE, TABLE = "results", "comparison.png", "comparison.md"
 
@@ -25,7 +26,7 @@ class Compare(FitOptions):
     """Fit several networks to an image with the same budget, and see who ends where.
 
     The folder (runs/NAME-compare unless --out names another) gets comparison.png, comparison.md and results/ with a
-    file for each network. Ctrl-C keeps what is finished, and --resume goes on with the rest.
+    file for each network. Ctrl-C keeps what is finished; --resume continues with the rest.
     """
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
@@ -43,7 +44,7 @@ def options_for(words: Sequence[str]) -> type[Any]:
 
 def run(options: Compare, terminal: Terminal) -> int:
     """Fit each, draw, and print the table."""
-    from staf.experiments import image_comparison, run_experiment
+    from staf.comparison import compare_networks
     from staf.kinds import open as open_signal
     from staf.planning import plan
 
@@ -58,27 +59,17 @@ def run(options: Compare, terminal: Terminal) -> int:
         plans = {model: plan(image, budget, device=device.split(":")[0], model=model) for model in models}
     if options.explain:
         for model, chosen in plans.items():
-            terminal.explain(f"{model} on {device}:", chosen.reasons)
+            terminal.explain(f"{model} on {device}:", chosen.reasons.values())
     folder = options.out or Path("runs") / f"{image.name}-compare"
     _prepare(options, folder, 8 * MEBIBYTE * len(models) + 4 * image.array.nbytes)
-    runs = image_comparison.configurations(
-        [image.name],
-        models,
-        [options.seed or 0],
-        steps=options.steps,
-        seconds=options.seconds,
-        target_db=options.target_db,
-    )
-    experiment = image_comparison.ImageComparison({image.name: str(options.file)}, keep_fields=True)
     try:
-        # One after another, so that each has the whole machine.
-        sweep = run_experiment(
-            experiment, runs, folder / RESULTS, workers=1, device=device, progress=options.progress, watch=True
+        comparison = compare_networks(
+            image, models, budget, folder / RESULTS, device=device, seed=options.seed or 0, progress=options.progress
         )
     except KeyboardInterrupt as stop:
         raise _stopped(stop, terminal) from None
-    _tell(options, terminal, folder, sweep)
-    return 1 if sweep.failures else 0
+    _show(options, terminal, folder, image, comparison)
+    return 1 if comparison.failures else 0
 
 
 def _prepare(options: Compare, folder: Path, needed: int) -> None:
@@ -86,13 +77,14 @@ def _prepare(options: Compare, folder: Path, needed: int) -> None:
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is a file: name a folder with --out")
     if options.resume and options.overwrite:
-        raise UserError("--resume goes on with a comparison and --overwrite starts anew: give one of them")
+        raise UserError("--resume continues a comparison and --overwrite starts a new one: give one of them")
     earlier = sorted(results.iterdir()) if results.is_dir() else []
     if options.resume and not earlier:
         raise UserError(f"there is no interrupted comparison in {folder}: leave --resume out")
     if earlier and not (options.resume or options.overwrite):
         raise UserError(
-            f"{folder} already holds a comparison: --resume goes on with it, --overwrite starts anew, or another --out"
+            f"{folder} already holds a comparison: pass --resume to continue it, --overwrite to replace it, or "
+            "another folder with --out"
         )
     prepare_folder(folder, needed)
     if options.overwrite:
@@ -102,50 +94,47 @@ def _prepare(options: Compare, folder: Path, needed: int) -> None:
 
 
 def _stopped(stop: KeyboardInterrupt, terminal: Terminal) -> Stopped:
-    message = f"stopped; what is finished is kept, and this goes on with the rest:\n{terminal.resuming()}"
+    message = f"stopped; finished networks are kept. To continue with the rest:\n{terminal.resume_command()}"
     return Stopped(message, getattr(stop, "signal_number", 2))
 
 
-def _tell(options: Compare, terminal: Terminal, folder: Path, sweep: Sweep) -> None:
+def _show(options: Compare, terminal: Terminal, folder: Path, image: Image, comparison: Comparison) -> None:
     from staf._files import atomic_write
-    from staf.experiments.image_comparison import table
+    from staf.comparison import network_table
 
-    best_first: list[Result] = []
+    best_first: list[NetworkResult] = []
     figure = None
-    if sweep.results:
-        drawn = table(sweep.results)
-        ranks = [row[0] for row in drawn.rows]
-        best_first = sorted(sweep.results, key=lambda result: ranks.index(result.configuration["model"]))
-        terminal.table(drawn.title, drawn.columns, drawn.rows)
-        atomic_write(folder / TABLE, drawn.to_markdown())
-        figure = _draw(best_first, folder / FIGURE)
+    if comparison.results:
+        table = network_table(comparison.results)
+        ranks = [row[0] for row in table.rows]
+        best_first = sorted(comparison.results, key=lambda result: ranks.index(result.model))
+        terminal.table(table.title, table.columns, table.rows)
+        atomic_write(folder / TABLE, table.to_markdown())
+        figure = _draw(image, best_first, folder / FIGURE)
         terminal.say(f"figure: {figure}")
-    for failure in sweep.failures:
-        terminal.note(f"{failure.configuration['model']} failed: {failure.summary} ({failure.path})")
+    for failure in comparison.failures:
+        terminal.note(f"{failure.model} failed: {failure.summary} ({failure.path})")
     terminal.finish(
         {
             "verb": "compare",
             "file": str(options.file),
             "out": str(folder),
             "figure": figure,
-            "models": [_row(result, folder) for result in best_first],
-            "failed": [{"model": f.configuration["model"], "message": f.message} for f in sweep.failures],
+            "models": [_row(result) for result in best_first],
+            "failed": [{"model": failure.model, "message": failure.message} for failure in comparison.failures],
         }
     )
 
 
-def _row(result: Result, folder: Path) -> dict[str, Any]:
-    details = result.details
-    return {
-        "model": result.configuration["model"],
-        "metrics": result.metrics,
-        **{name: details[name] for name in ("parameters", "steps", "seconds", "stopped", "reasons", "notes")},
-        "file": str(folder / RESULTS / details["field"]),
-    }
+def _row(result: NetworkResult) -> dict[str, Any]:
+    names = ("model", "metrics", "parameters", "steps", "seconds", "stopped", "reasons", "notes")
+    return {**{name: getattr(result, name) for name in names}, "file": str(result.field_path)}
 
 
-def _draw(results: Sequence[Result], path: Path) -> Path:
-    from staf.experiments.image_comparison import comparison_figure
-    from staf.experiments.runner import draw
+def _draw(image: Image, results: Sequence[NetworkResult], path: Path) -> Path:
+    from staf._files import atomic_path
+    from staf.comparison import comparison_figure
 
-    return draw(path, lambda temporary: comparison_figure(results).savefig(temporary, dpi=150))
+    with atomic_path(path) as temporary:
+        comparison_figure(image, results).savefig(temporary, dpi=150)
+    return path

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from staf._extras import need
 from staf.api import Fit, fit
 from staf.kinds import SAMPLES, Image, sample_photo
 from staf.kinds import open as open_signal
@@ -31,7 +32,7 @@ def square(photo: Image, side: int = SIDE) -> Image:
     """
     if min(photo.shape) <= side:
         return photo
-    from skimage.transform import resize_local_mean
+    resize_local_mean = need("image", "skimage.transform").resize_local_mean
 
     size = min(photo.shape)
     top, left = (photo.height - size) // 2, (photo.width - size) // 2
@@ -65,7 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
     started = time.monotonic()
     try:
         photo = sample_photo(options.photo) if options.photo in SAMPLES else open_signal(options.photo)
-        if photo.kind != "image":
+        if not isinstance(photo, Image):
             raise SignalError(f"the demonstration fits photos, and {options.photo!r} is {photo.kind}")
         print(f"Fitting {square(photo)!r} on the CPU: to {ENOUGH_DB:g} dB, or {options.seconds:g} seconds.")
         result = demonstrate(photo, options.out, seconds=options.seconds, seed=options.seed)

@@ -1,31 +1,42 @@
-"""`staf fit-many DIR`: a network for each image of a folder, trained together."""
+"""`staf fit-many DIR`: a network for each signal of a folder, trained together."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from staf.cli.errors import UserError
+from staf.cli.errors import UserError, did_you_mean
 from staf.cli.many_options import INDEX, ManyOptions, kept_when_stopped
+from staf.cli.options import MODEL_NAMES, BudgetOptions, Flag
 from staf.cli.outputs import MEBIBYTE, prepare_folder
 from staf.cli.terminal import Terminal
 
+if TYPE_CHECKING:
+    from staf.planning import Plan
+
+
+# Measures after the PSNR that have a column of their own where a fit has them.
+COLUMNS = {"ssim": "SSIM", "iou": "IoU", "log_spectral_distance": "log-spectral distance"}
+
 
 @dataclass(frozen=True, kw_only=True)
-class FitMany(ManyOptions):
-    """Fit a network of its own to each image in a folder, many at once.
+class FitMany(ManyOptions, BudgetOptions):
+    """Fit a network of its own to each signal in a folder, many at once.
 
-    The folder (runs/NAME-many unless --out names another) gets fields/NAME.safetensors for each image and index.json,
-    as they finish. A file that cannot be read is reported and loses no other. Ctrl-C keeps what is finished, and
-    --resume goes on with the rest.
+    The folder (runs/NAME-many unless --out names another) gets fields/NAME.safetensors for each signal and index.json,
+    as they finish. A file that cannot be read is reported, and the others are fitted. Ctrl-C keeps finished fits, and
+    --resume fits the rest. --seconds is the time of each group of networks that train together.
     """
 
     folder: Annotated[Positional[Path], arg(metavar="DIR")]
-    """The images, taken in the order of their names."""
+    """The signals, taken in the order of their names."""
+    model: Annotated[str, arg(metavar="NAME", help=f"The network: {', '.join(MODEL_NAMES)}.")] = "staf"
+    explain: Flag = False
+    """Say what the plans chose, and why."""
 
 
 def options_for(words: Sequence[str]) -> type[Any]:
@@ -35,15 +46,33 @@ def options_for(words: Sequence[str]) -> type[Any]:
 def run(options: FitMany, terminal: Terminal) -> int:
     """Fit all, list them, name what failed."""
     files = _files(options.folder)
+    budget = options.budget()
+    if options.model not in MODEL_NAMES:
+        raise UserError(f"there is no model {options.model!r}{did_you_mean(options.model, MODEL_NAMES)}")
     out = options.out or Path("runs") / f"{options.folder.resolve().name}-many"
     arguments = options.arguments(out)
     prepare_folder(out, MEBIBYTE * len(files))
     from staf.many import fit_many
 
+    def explain(plan: Plan, names: list[str]) -> None:
+        # Plans list their reasons, or name each one's topic.
+        reasons: Any = plan.reasons
+        sentences = reasons.values() if isinstance(reasons, dict) else reasons
+        terminal.explain(f"{', '.join(names)} on {arguments['device']}:", list(sentences))
+
     with kept_when_stopped(terminal):
-        outcome = fit_many(files, **arguments)
-    rows = [(name, *_measures(measures)) for name, measures in sorted(outcome.metrics.items())]
-    terminal.table(f"{len(rows)} fits in {out}", ("name", "PSNR", "SSIM"), rows)
+        outcome = fit_many(
+            files,
+            model=options.model,
+            steps=budget.steps,
+            seconds=budget.seconds,
+            target_db=budget.target_db,
+            on_plan=explain if options.explain else None,
+            **arguments,
+        )
+    shown = [name for name in COLUMNS if any(name in measures for measures in outcome.metrics.values())]
+    rows = [(name, *_measures(measures, shown)) for name, measures in sorted(outcome.metrics.items())]
+    terminal.table(f"{len(rows)} fits in {out}", ("name", "PSNR", *(COLUMNS[name] for name in shown)), rows)
     if rows:
         terminal.say(f"mean PSNR {outcome.mean_psnr:.2f} dB")
     for name, message in outcome.failures.items():
@@ -52,6 +81,7 @@ def run(options: FitMany, terminal: Terminal) -> int:
         {
             "verb": "fit-many",
             "folder": str(options.folder),
+            "model": options.model,
             "out": str(out),
             "index": str(out / INDEX),
             "fits": {
@@ -66,12 +96,13 @@ def run(options: FitMany, terminal: Terminal) -> int:
 
 def _files(folder: Path) -> list[Path]:
     if not folder.is_dir():
-        raise UserError(f"{folder} is not a folder: name one that holds images, or fit one image with staf fit")
+        raise UserError(f"{folder} is not a folder: name one that holds signals, or fit a single file with staf fit")
     files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
     if not files:
         raise UserError(f"{folder} holds no files")
     return files
 
 
-def _measures(measures: dict[str, float]) -> tuple[str, str]:
-    return f"{measures['psnr']:.2f}", f"{measures['ssim']:.4f}" if "ssim" in measures else "-"
+def _measures(measures: dict[str, float], shown: Sequence[str]) -> list[str]:
+    others = (f"{measures[name]:.4f}" if name in measures else "-" for name in shown)
+    return [f"{measures['psnr']:.2f}", *others]

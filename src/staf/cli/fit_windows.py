@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
+from staf._documents import Document
 from staf.cli.errors import UserError, edge
 from staf.cli.many_options import ManyOptions, check_counts, kept_when_stopped
 from staf.cli.options import Count
@@ -26,9 +27,11 @@ class FitWindows(ManyOptions):
     """Fit a recording of any length in windows, each with a small network of its own.
 
     The folder (runs/NAME-windows unless --out names another) gets fields/ and windows.json, which staf.load_windows
-    opens, reconstruction.wav, metrics.json and comparison.png. Ctrl-C keeps what is finished, and --resume goes on.
+    opens, reconstruction.wav, metrics.json and comparison.png. Ctrl-C keeps finished windows, and --resume continues.
     """
 
+    steps: Count = None
+    """Optimiser steps of each network."""
     file: Annotated[Positional[Path], arg(metavar="FILE")]
     """The recording: WAV, FLAC, OGG or MP3."""
     window: Annotated[float, arg(metavar="SECONDS")] = 0.25
@@ -39,24 +42,25 @@ class FitWindows(ManyOptions):
     """Sample rate of reconstruction.wav; by default the recording's own."""
 
 
-def options_for(words: Sequence[str]) -> type[Any]:
+def options_for(words: Sequence[str]) -> type[object]:
     return FitWindows
 
 
 def run(options: FitWindows, terminal: Terminal) -> int:
     """Fit the windows, join them, measure the whole."""
-    check_counts(rate=options.rate)
+    check_counts(rate=options.rate, steps=options.steps)
+    from staf.kinds import Audio
     from staf.kinds import open as open_signal
     from staf.windows import fit_windows
 
     audio = open_signal(options.file)
-    if audio.kind != "audio":
+    if not isinstance(audio, Audio):
         raise UserError(f"recordings are fitted in windows, and {options.file} is of kind {audio.kind}")
     out = options.out or Path("runs") / f"{audio.name}-windows"
     arguments = options.arguments(out)
     prepare_folder(out, 8 * MEBIBYTE + 8 * audio.array.nbytes)
     with kept_when_stopped(terminal), edge():
-        fit = fit_windows(audio, seconds=options.window, overlap=options.overlap, **arguments)
+        fit = fit_windows(audio, seconds=options.window, overlap=options.overlap, steps=options.steps, **arguments)
     _write(options, out, fit)
     for note in fit.notes:
         terminal.note(f"note: {note}")
@@ -69,7 +73,7 @@ def run(options: FitWindows, terminal: Terminal) -> int:
     return 0
 
 
-def _document(fit: WindowedFit) -> dict[str, Any]:
+def _document(fit: WindowedFit) -> Document:
     return {
         "metrics": fit.metrics,
         "windows": [
@@ -85,12 +89,14 @@ def _write(options: FitWindows, out: Path, fit: WindowedFit) -> None:
     import json
 
     from staf._files import atomic_path, atomic_write
-    from staf.experiments.plain import plain
-    from staf.figures.audio import audio_comparison
+    from staf._jsonable import jsonable
+    from staf.kinds.audio.figure import audio_comparison
 
     drawn = fit.reconstruction if options.rate is None else fit.render(rate=options.rate)
     drawn.save(out / RECONSTRUCTION)
-    atomic_write(out / METRICS, json.dumps(plain(_document(fit)), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    atomic_write(
+        out / METRICS, json.dumps(jsonable(_document(fit)), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    )
     peak = fit.signal.peak
     name = f"{len(fit.field.windows)} windows  {fit.metrics['psnr']:.1f} dB"
     figure = audio_comparison(fit.signal.array / peak, {name: fit.reconstruction.array / peak}, fit.signal.rate)

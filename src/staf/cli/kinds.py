@@ -1,27 +1,53 @@
-"""What kind of signal the arguments name, found before they are parsed, because options differ by kind."""
+"""Which kind of signal the arguments name, found before they are parsed, and the options of that kind."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from types import new_class
+from typing import TypeVar
 
-# For files that are not there: their options are parsed, and the message is about the file.
-SUFFIXES = {
-    **dict.fromkeys((".wav", ".flac", ".ogg", ".oga", ".mp3"), "audio"),
-    **dict.fromkeys((".ply", ".obj", ".stl", ".glb", ".off"), "shape"),
-}
+from staf.kinds.formats import HEAD_BYTES, recognise
+from staf.kinds.registry import kind_of_folder, kinds
+
+# The kind whose options are shown where no file says otherwise.
+DEFAULT = "image"
+
+T = TypeVar("T")
 
 
-def kind_of(words: Sequence[str], default: str = "image") -> str:
+@cache
+def options_of(verb: str, kind: str, base: type, shared: type[T]) -> type[T]:
+    """The dataclass of options of a verb for a kind: what the kind adds, and what all kinds share.
+
+    `base` is what kinds derive from, and is used by those that add nothing. A file of no kind is parsed like the
+    default one, and refused when it is opened.
+
+    >>> from staf.cli.fit import FitShared
+    >>> from staf.kinds.options import FitKind
+    >>> "resolution" in options_of("Fit", "shape", FitKind, FitShared).__dataclass_fields__
+    True
+    """
+    known = kinds()
+    own: type = known.get(kind, known[DEFAULT]).option(verb, base)
+    about = {"__doc__": own.__doc__, "__module__": own.__module__}
+    joined = new_class(f"{verb}Options", (own, shared), exec_body=lambda namespace: namespace.update(about))
+    return dataclass(frozen=True, kw_only=True)(joined)
+
+
+def kind_of(words: Sequence[str], default: str = DEFAULT) -> str:
     """The kind (image, audio, shape, ...) of the first signal among the arguments; `default` if there is none.
 
     >>> kind_of(["--help"]), kind_of(["--steps", "3", "missing.ply"])
     ('image', 'shape')
     """
-    for path in _files(words):
-        from staf.kinds.formats import HEAD_BYTES, recognise
-
+    for word in (word for word in words if not word.startswith("-")):
+        path = Path(word)
+        folder = kind_of_folder(path) if path.is_dir() else None
+        if folder is not None:
+            return folder.name
         try:
             with open(path, "rb") as file:
                 format = recognise(file.read(HEAD_BYTES), path.suffix)
@@ -29,11 +55,13 @@ def kind_of(words: Sequence[str], default: str = "image") -> str:
             continue
         if format is not None:
             return format.kind
-    found = (SUFFIXES.get(Path(word).suffix.lower()) for word in words if not word.startswith("-"))
+    # For files that do not exist: their options are parsed, and the message is about the file.
+    by_suffix = {suffix: kind.name for kind in kinds().values() for suffix in kind.suffixes}
+    found = (by_suffix.get(Path(word).suffix.lower()) for word in words if not word.startswith("-"))
     return next((kind for kind in found if kind is not None), default)
 
 
-def kind_of_field(words: Sequence[str], default: str = "image") -> str:
+def kind_of_field(words: Sequence[str], default: str = DEFAULT) -> str:
     """The kind of signal behind the first fitted field, or folder of fields, among the arguments; or `default`.
 
     >>> kind_of_field(["--help"])
@@ -48,7 +76,7 @@ def kind_of_field(words: Sequence[str], default: str = "image") -> str:
             from staf.storage import FileError, read_header
 
             try:
-                signal: Any = read_header(path).metadata.get("signal")
+                signal = read_header(path).metadata.get("signal")
             except (FileError, OSError):
                 continue
             if isinstance(signal, dict):

@@ -15,6 +15,7 @@ from staf.cli.errors import Stopped, UserError
 from staf.cli.options import Count, Device, Flag, OutFolder, device_name
 from staf.cli.terminal import Terminal
 
+# Known here without importing torch, for help; a test holds them to `staf.storage.folder` and `staf.windows`.
 INDEX, WINDOWS = "index.json", "windows.json"
 
 
@@ -22,8 +23,6 @@ INDEX, WINDOWS = "index.json", "windows.json"
 class ManyOptions:
     """How networks that are trained together are fitted, and where they go."""
 
-    steps: Count = None
-    """Optimiser steps of each network."""
     seed: Count = None
     """Every network starts from this seed (0 if not given), so that their weights can be compared."""
     at_once: Count = None
@@ -43,16 +42,17 @@ class ManyOptions:
 
     def arguments(self, out: Path) -> dict[str, Any]:
         """The options as `staf.fit_many` and `staf.fit_windows` take them; refused where `out` may not be written."""
-        check_counts(steps=self.steps, at_once=self.at_once)
+        check_counts(at_once=self.at_once)
         if out.exists() and not out.is_dir():
             raise UserError(f"{out} is a file: name a folder with --out")
         if self.resume and self.overwrite:
-            raise UserError("--resume goes on with a run and --overwrite starts anew: give one of them")
+            raise UserError("--resume continues a run and --overwrite starts again: give one of them")
         begun = any((out / name).exists() for name in (INDEX, WINDOWS))
         if begun and not (self.resume or self.overwrite):
-            raise UserError(f"{out} already holds fits: --resume goes on, --overwrite starts anew, or another --out")
+            raise UserError(
+                f"{out} already holds fits: pass --resume to continue, --overwrite to replace them, or another --out"
+            )
         return {
-            "steps": self.steps,
             "seed": self.seed or 0,
             "at_once": self.at_once,
             "device": device_name(self.device),
@@ -72,9 +72,9 @@ def check_counts(**counts: int | None) -> None:
 
 @contextlib.contextmanager
 def kept_when_stopped(terminal: Terminal) -> Iterator[None]:
-    """Around the training: a signal ends it with a word on what is kept and how to go on."""
+    """Around the training: a signal ends it with a message on what is kept and how to continue."""
     try:
         yield
     except KeyboardInterrupt as stop:
-        message = f"stopped; what is finished is kept, and this goes on with the rest:\n{terminal.resuming()}"
+        message = f"stopped; finished fits are kept. To fit the rest:\n{terminal.resume_command()}"
         raise Stopped(message, getattr(stop, "signal_number", SIGINT)) from None

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tyro.conf import FlagCreatePairsOff, arg
+from tyro.conf import arg
 
+from staf._networks import network_names
 from staf.cli.errors import UserError
+from staf.kinds.options import Count, Flag, Number
 
 if TYPE_CHECKING:
     from staf.planning import Budget
 
-# Known here without importing torch, for help; a test holds them to `staf.nn.models.MODELS`.
-MODEL_NAMES = ("staf", "siren", "finer", "wire", "gauss", "ffn", "pemlp", "mfn", "incode")
+# For help texts, which must not wait for torch.
+MODEL_NAMES = tuple(network_names())
 
-# A flag that is off unless given, and options whose absence the help text explains better than "default: None".
-Flag = Annotated[bool, FlagCreatePairsOff, arg(help_behavior_hint="")]
-Count = Annotated[int | None, arg(metavar="N", help_behavior_hint="")]
-Number = Annotated[float | None, arg(metavar="X", help_behavior_hint="")]
+__all__ = ["MODEL_NAMES", "BudgetOptions", "Count", "Device", "FitOptions", "Flag", "Number", "OutFile", "OutFolder"]
+
 Device = Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")]
 OutFolder = Annotated[Path | None, arg(aliases=["-o"], metavar="DIR", help_behavior_hint="")]
 OutFile = Annotated[Path | None, arg(aliases=["-o"], metavar="FILE", help_behavior_hint="")]
@@ -62,7 +62,7 @@ class FitOptions(BudgetOptions):
     overwrite: Flag = False
     """Replace what an earlier run has left in the folder."""
     resume: Flag = False
-    """Go on where an interrupted run in the folder stopped."""
+    """Continue where an interrupted run in the folder stopped."""
     json: Flag = False
     """Print one JSON document on stdout, and nothing else there."""
     explain: Flag = False
@@ -89,7 +89,7 @@ def device_name(device: str | None) -> str:
         raise UserError(f"--device must be cpu, cuda or cuda:N, got {device!r}")
     if chosen.type == "cuda":
         if not torch.cuda.is_available():
-            raise UserError(f"--device {device}: there is no CUDA device here; leave it out for the CPU")
+            raise UserError(f"--device {device}: CUDA is not available; leave it out for the CPU")
         if chosen.index is not None and chosen.index >= torch.cuda.device_count():
             raise UserError(f"--device {device}: this machine has {torch.cuda.device_count()} CUDA devices")
     return str(chosen)

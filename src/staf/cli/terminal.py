@@ -5,22 +5,23 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+
+from staf._documents import Document
 
 
 class Terminal:
-    """Prints for people or for machines; `command` is what the user typed, for messages that say how to go on."""
+    """Prints for people or for machines; `command` is what the user typed, for messages that say how to resume."""
 
     def __init__(self, command: Sequence[str], *, as_json: bool = False) -> None:
         self.command = list(command)
         self.as_json = as_json
 
-    def resuming(self) -> str:
-        """The command that goes on with what this one began, ready to be pasted into a shell."""
+    def resume_command(self) -> str:
+        """The command that continues what this one began, ready to be pasted into a shell."""
         return self._again("--resume")
 
-    def anew(self) -> str:
+    def rerun_command(self) -> str:
         """The command that does all of this one again."""
         return self._again("--overwrite")
 
@@ -37,7 +38,7 @@ class Terminal:
         """A line beside the result."""
         print(text, file=sys.stderr)
 
-    def explain(self, title: str, reasons: Sequence[str]) -> None:
+    def explain(self, title: str, reasons: Iterable[str]) -> None:
         """Why the plan is what it is; on stderr, because it comes before the work."""
         self.note(title)
         for reason in reasons:
@@ -62,9 +63,9 @@ class Terminal:
         console.print(Text(title, style="bold"), soft_wrap=True)
         console.print(drawn)
 
-    def finish(self, document: dict[str, Any]) -> None:
+    def finish(self, document: Document) -> None:
         """The result for machines: one strict JSON document, with "inf" and "nan" as strings."""
         if self.as_json:
-            from staf.experiments.plain import plain
+            from staf._jsonable import jsonable
 
-            print(json.dumps(plain(document), indent=2, allow_nan=False, ensure_ascii=False))
+            print(json.dumps(jsonable(document), indent=2, allow_nan=False, ensure_ascii=False))

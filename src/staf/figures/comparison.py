@@ -10,7 +10,8 @@ import numpy as np
 
 from staf.figures.curves import draw_curves
 from staf.figures.error_map import ceiling, pixel_error
-from staf.figures.style import COLOURS, ERROR_MAP, bare, new_figure
+from staf.figures.palette import COLOURS, ERROR_MAP
+from staf.figures.style import bare, new_figure
 from staf.training import History
 
 if TYPE_CHECKING:

@@ -1,18 +1,16 @@
-"""One look for every figure: colours that colour-blind readers can tell apart, and no global state."""
+"""The look of every figure: no box, a faint grid, and no global state."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from staf._documents import Document
+from staf._extras import need
+from staf.figures.palette import COLOURS, DASHES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-# Okabe and Ito's colours; dashes repeat the distinction for those who see none of it.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (8, 2)), "-")
-BEFORE, AFTER, INPUTS, INSET = "#D55E00", "#0072B2", "#C9CFD6", "#FFFFFF"
-ERROR_MAP = "inferno"
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -21,12 +19,13 @@ def new_figure(width: float, height: float) -> Figure:
     >>> new_figure(4, 3).get_size_inches().tolist()
     [4.0, 3.0]
     """
+    need("plot", "matplotlib")
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def line_style(index: int) -> dict[str, Any]:
+def line_style(index: int) -> Document:
     """Colour and dash of the line number `index`."""
     return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index % len(DASHES)]}
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import copy
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch import Tensor
 
-from staf.kinds.audio.signal import Audio
+from staf._extras import MissingExtra
 from staf.kinds.formats import HEAD_BYTES, readable, recognise
-from staf.kinds.image.conversion import Layout, image_from_array, image_from_pil, image_from_tensor
-from staf.kinds.image.signal import Image
-from staf.kinds.shape.signal import Shape
+from staf.kinds.registry import kind_of_folder, kinds, resolve
+from staf.signals.base import Signal
 from staf.signals.errors import SignalError
 
 if TYPE_CHECKING:
@@ -24,74 +22,106 @@ if TYPE_CHECKING:
 MAX_PIXELS = 400_000_000
 
 
+# The kind of signal depends on what the file holds, so that the type of the result cannot be told before.
 def open(
-    source: str | os.PathLike[str] | np.ndarray | Tensor | PIL.Image.Image | Image | Audio | Shape,
+    source: str | os.PathLike[str] | np.ndarray | Tensor | PIL.Image.Image | Signal,
     *,
     name: str | None = None,
-    layout: Layout | None = None,
+    kind: str | None = None,
+    layout: str | None = None,
     max_pixels: int = MAX_PIXELS,
 ) -> Any:
     """Opens a signal by what it is: a file (told by its first bytes, not its suffix), an array, a tensor, a picture.
 
+    Arrays (h, w) and (h, w, 1 to 4 channels) are images. Arrays of any other shape are grids: 1 to 4 axes, and a last
+    axis of at most 16 entries is taken as channels. `kind` and `layout` say otherwise.
+
     Args:
-        source: a path; a numpy array (h, w) or (h, w, c); a tensor (h, w), (h, w, c) or (c, h, w); a Pillow image;
-            an `Image`, `Audio` or `Shape`, which comes back as it is.
-        name: what to call it; by default the file's name without its suffix, or "image".
-        layout: "hwc" or "chw" for arrays and tensors. Arrays are (h, w, c) unless told otherwise; for a tensor the
-            channels are the one axis, first or last, of size 1 to 4, and where both are this argument is required.
+        source: a path; a numpy array; a tensor; a Pillow image; a signal, which comes back as it is.
+        name: what to call it; by default the file's name without its suffix, or the name of its kind.
+        kind: the kind of signal ("image", "grid", ...) where the data could be of several.
+        layout: for images "hwc" or "chw": arrays are (h, w, c) unless told otherwise; for a tensor the channels are the
+            one axis, first or last, of size 1 to 4, and where both are this argument is required. For grids
+            "channels-last", "channels-first" or "no-channels". Not for files.
         max_pixels: files whose header announces more pixels (audio: samples) are refused before anything is decoded.
 
     Raises:
         SignalError: whatever the user can act on, in one sentence.
 
-    >>> open(np.zeros((2, 3), np.uint8))
-    Image('image', 3x2 grey, uint8)
+    >>> open(np.zeros((2, 3), np.uint8)), open(np.zeros((2, 3), np.uint8), kind="grid")
+    (Image('image', 3x2 grey, uint8), Grid('grid', 2x3, 1 channel, uint8))
     """
     if max_pixels < 1:
         raise SignalError(f"max_pixels must be at least 1, got {max_pixels}")
+    if kind is not None and kind not in kinds():
+        raise SignalError(f"kind must be one of {', '.join(kinds())}, got {kind!r}")
     if isinstance(source, (str, os.PathLike)):
         if layout is not None:
             raise SignalError(f"layout is for arrays and tensors, got layout={layout!r} for the file {str(source)!r}")
-        return _open_file(Path(source), name, max_pixels)
-    if isinstance(source, (Image, Audio, Shape)):
+        return _open_file(Path(source), name, kind, max_pixels)
+    if isinstance(source, Signal):
         renamed = copy.copy(source)
         renamed.name = source.name if name is None else name
         return renamed
-    name = "image" if name is None else name
-    if isinstance(source, Tensor):
-        return image_from_tensor(source, layout=layout, name=name)
-    if isinstance(source, np.ndarray):
-        return image_from_array(source, layout=layout, name=name)
-    pillow: Any = sys.modules.get("PIL.Image")
-    if pillow is not None and isinstance(source, pillow.Image):
-        return image_from_pil(source, name=name)
-    raise SignalError(f"source must be a path, an array, a tensor or a Pillow image, got {type(source).__name__}")
+    asked = [known for known in kinds().values() if known.opens is not None and kind in (None, known.name)]
+    if layout is not None:
+        layouts = [name for known in asked for name in known.layouts]
+        if layout not in layouts:
+            raise SignalError(f"layout must be one of {', '.join(layouts)}, got {layout!r}")
+        asked = [known for known in asked if layout in known.layouts]
+    for known in asked:
+        if known.opens is not None:
+            signal = resolve(known.opens)(source, name, layout)
+            if signal is not None:
+                return signal
+    wanted = "" if kind is None else f" for kind {kind!r}"
+    raise SignalError(
+        f"source must be a path, an array, a tensor or a Pillow image{wanted}, got {type(source).__name__}"
+    )
 
 
-def _open_file(path: Path, name: str | None, max_pixels: int) -> Any:
+def _open_file(path: Path, name: str | None, kind: str | None, max_pixels: int) -> Signal:
     try:
         if not path.exists():
             raise SignalError("there is no such file")
-        if path.is_dir():
-            raise SignalError("it is a folder")
-        if not path.is_file():
-            raise SignalError("it is not a regular file")
-        with path.open("rb") as file:
-            head = file.read(HEAD_BYTES)
-        if not head:
-            raise SignalError("the file is empty")
-        format = recognise(head, path.suffix)
-        if format is None:
-            raise SignalError(f"its first bytes are those of no known format; this version reads {readable()}")
-        if format.reader is None:
-            raise SignalError(f"it is {format.name} ({format.kind}), and this version reads {readable()}")
-        signal = format.load_reader()(path, max_pixels)
+        signal = _read_folder(path, kind, max_pixels) if path.is_dir() else _read_file(path, kind, max_pixels)
     except OSError as error:
         raise SignalError(f"cannot open {str(path)!r}: {error.strerror or error}") from error
+    except MissingExtra as error:
+        raise MissingExtra(f"cannot open {str(path)!r}: {error}", name=error.name) from error
     except MemoryError as error:
         raise SignalError(f"cannot open {str(path)!r}: there is not enough memory for it") from error
     except (SignalError, ValueError) as error:
         raise SignalError(f"cannot open {str(path)!r}: {error}") from error
-    signal.name = path.stem if name is None else name
+    # The folder's own name where the path is "." or ends in "..".
+    signal.name = (path.resolve().name if path.is_dir() else path.stem) if name is None else name
     signal.source = str(path)
     return signal
+
+
+def _read_file(path: Path, kind: str | None, max_pixels: int) -> Signal:
+    if not path.is_file():
+        raise SignalError("it is not a regular file")
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    if not head:
+        raise SignalError("the file is empty")
+    format = recognise(head, path.suffix, kind)
+    if format is None:
+        wanted = "" if kind is None else f" of kind {kind!r}"
+        raise SignalError(f"its first bytes are those of no known format{wanted}; this version reads {readable()}")
+    if format.reader is None:
+        raise SignalError(f"it is {format.name} ({format.kind}), and this version reads {readable()}")
+    return format.load_reader()(path, max_pixels)
+
+
+def _read_folder(path: Path, kind: str | None, max_pixels: int) -> Signal:
+    found = kind_of_folder(path)
+    if found is None or kind not in (None, found.name) or found.folder_reader is None:
+        known = "; ".join(
+            f"one of a {known.name} has {' or '.join(known.folder_marks)}"
+            for known in kinds().values()
+            if known.folder_marks and kind in (None, known.name)
+        )
+        raise SignalError("it is a folder" + (f", and {known}" if known else ""))
+    return resolve(found.folder_reader)(path, max_pixels)

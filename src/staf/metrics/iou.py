@@ -21,6 +21,14 @@ def iou(prediction: Bool[Tensor, "*shape"], target: Bool[Tensor, "*shape"]) -> F
         raise ValueError(
             f"prediction and target must have one shape, got {tuple(prediction.shape)} and {tuple(target.shape)}"
         )
-    union = torch.count_nonzero(prediction | target).double()
-    shared = torch.count_nonzero(prediction & target).double()
-    return torch.where(union > 0, shared / union, torch.ones_like(union))
+    shared, union = overlap(prediction, target)
+    return torch.tensor(shared / union if union else 1.0, dtype=torch.float64, device=prediction.device)
+
+
+def overlap(prediction: Tensor, target: Tensor) -> tuple[int, int]:
+    """|A and B| and |A or B| of two bool tensors; those of parts add up, so that a volume is counted plane by plane.
+
+    >>> overlap(torch.tensor([True, True, False]), torch.tensor([False, True, True]))
+    (1, 3)
+    """
+    return int(torch.count_nonzero(prediction & target)), int(torch.count_nonzero(prediction | target))

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from staf import ops
 from staf._typing import Float
-from staf.nn._arguments import Positive, check
+from staf.nn.arguments import Positive, check
 
 
 class Sine(nn.Module):

@@ -22,7 +22,7 @@ def gradient(
 ) -> Float[Tensor, "n c d"]:
     """d f_c / d u_k at each point, by automatic differentiation.
 
-    FINER trains with a part of its activation's derivative left out; here that part is in.
+    FINER is trained without a part of its activation's derivative; here that part is included.
 
     Args:
         field: maps coordinates (n, d) to values (n, c), each point on its own.
@@ -112,14 +112,14 @@ def _values(field: FieldLike, x: Tensor) -> Tensor:
 
 
 def _whole_finer(part: nn.Module, arguments: tuple[Tensor, ...], _: Tensor) -> Tensor:
-    """FINER's activation with its scale differentiated too: it trains without that, and its slope has it."""
+    """FINER's activation with its scale differentiated too, which training leaves out."""
     (x,) = arguments
     assert isinstance(part, Finer)
     return torch.sin(part.omega0 * (x.abs() + 1) * x)
 
 
 def _slope(values: Tensor, x: Tensor, again: bool) -> Tensor:
-    """d values_i / d x_i for values (n,) of x (n, d); zero where x has no part in them."""
+    """d values_i / d x_i for values (n,) of x (n, d); zero where they do not depend on x."""
     if not values.requires_grad:
         return torch.zeros_like(x)
     (slope,) = torch.autograd.grad(

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from staf._typing import Float
-from staf.nn._arguments import Depth, Positive, Size, check, choose
+from staf.nn.arguments import Depth, Positive, Size, check, choose
 from staf.nn.init import fill, fill_torch_default, fill_uniform, gamma, uniform
 from staf.nn.linear import CoordinateLinear, Linear, check_coordinates
 

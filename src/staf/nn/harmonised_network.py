@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from staf import ops
 from staf._typing import Float
-from staf.nn._arguments import check
 from staf.nn.activations import Sine
+from staf.nn.arguments import check
 from staf.nn.coordinate_mlp import CoordinateMLP
 from staf.nn.harmoniser import Harmoniser
 from staf.nn.linear import check_coordinates
@@ -34,7 +34,7 @@ class Incode(nn.Module):
     Args:
         composer: a `CoordinateMLP` whose activations have an `omega0`; its layers are used, its activations replaced.
         harmoniser: None for a baked field.
-        coefficients: what the four numbers are in a baked field until its state is loaded.
+        coefficients: the four numbers of a baked field before its state is loaded.
         penalty: weights of relu(-a), relu(-b), relu(-c), relu(-d).
 
     >>> from staf.nn import incode

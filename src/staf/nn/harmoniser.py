@@ -1,4 +1,4 @@
-"""INCODE's harmoniser: reads the observed signal and says four numbers."""
+"""INCODE's harmoniser: reads the observed signal and predicts four numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from staf._typing import Float
-from staf.nn._arguments import choose
+from staf.nn.arguments import choose
 from staf.nn.init import fill, normal
 from staf.nn.linear import Linear
 from staf.nn.mfcc import mfcc

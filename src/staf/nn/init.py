@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from staf.nn._arguments import choose
+from staf.nn.arguments import choose
 
 Spread = Literal["even", "random"]
 LawName = Literal["siren_start", "theorem", "released"]

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from staf._typing import Float
-from staf.ops.linear import current_precision, linear
+from staf.ops.backend import fused_allowed
+from staf.ops.linear import linear
 
 MOST_COORDINATES = 8
 
@@ -18,12 +19,12 @@ class Linear(nn.Linear):
         """Nothing: a weight law fills both tensors."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """x W^T + b, in the precision that a fit has chosen."""
+        """x W^T + b, in the precision of the `Execution` around it."""
         return super().forward(x) if self.weight.is_complex() else linear(x, self.weight, self.bias)
 
 
 def check_coordinates(coordinates: Tensor, in_features: int) -> None:
-    """Refuse coordinates of another dimension than the network's."""
+    """Refuse coordinates whose dimension differs from the network's."""
     if coordinates.dim() < 1 or coordinates.shape[-1] != in_features:
         raise ValueError(f"coordinates must have last dimension {in_features}, got shape {tuple(coordinates.shape)}")
 
@@ -31,10 +32,10 @@ def check_coordinates(coordinates: Tensor, in_features: int) -> None:
 def exact_product(
     x: Float[Tensor, "*points d"], weight: Float[Tensor, "m d"], bias: Float[Tensor, " m"] | None = None
 ) -> Float[Tensor, "*points m"]:
-    """x W^T + b in the weight's own precision, whatever autocast or tf32 would have made of it.
+    """x W^T + b in the weight's own precision, also under autocast or tf32.
 
-    A multiply-add per coordinate, no matrix product: coordinates are multiplied by large frequencies, so the ten bits
-    of tf32 would move the points themselves.
+    One multiply-add for each coordinate instead of a matrix product: coordinates are multiplied by large frequencies,
+    so the ten bits of tf32 would move the points themselves.
 
     >>> exact_product(torch.ones(4, 2), torch.ones(3, 2), torch.zeros(3)).shape
     torch.Size([4, 3])
@@ -56,6 +57,6 @@ class CoordinateLinear(Linear):
 
     def forward(self, x: Float[Tensor, "*points d"]) -> Float[Tensor, "*points m"]:
         """x W^T + b."""
-        if self.in_features > MOST_COORDINATES or current_precision() is not None:
+        if self.in_features > MOST_COORDINATES or fused_allowed():
             return linear(x.to(self.weight.dtype), self.weight, self.bias)
         return exact_product(x, self.weight, self.bias)

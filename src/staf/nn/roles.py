@@ -1,17 +1,19 @@
-"""Which parameter plays which part, so that optimisers and freezing need not know the networks."""
+"""The role of each parameter, so that optimisers and freezing need not know the networks."""
 
 from __future__ import annotations
 
 from torch import nn
 
+from staf.nn.encodings import HashGridEncoding
 from staf.nn.sine_series import PARTS, SineSeries
 
 
 def parameter_roles(module: nn.Module) -> dict[str, str]:
-    """Each parameter's name to its role: `matrix`, `amplitude`, `frequency`, `phase` or `other`.
+    """Each parameter's name to its role: `matrix`, `amplitude`, `frequency`, `phase`, `table` or `other`.
 
     `matrix` is a hidden real 2-D weight, which Muon may train. A network that has `hidden_matrices()` says which these
-    are; of the linear layers outside such networks all but the first and the last count. Complex weights are `other`.
+    are; in other modules they are the weights of all linear layers but the first and the last. Complex weights are
+    `other`. `table` is a hash grid's.
 
     >>> from staf.nn import siren
     >>> [name for name, role in parameter_roles(siren(2, 3, width=8)).items() if role == "matrix"]
@@ -29,6 +31,8 @@ def parameter_roles(module: nn.Module) -> dict[str, str]:
     for part in module.modules():
         if isinstance(part, SineSeries):
             roles.update({id(part._parameters[name]): name for name in PARTS if part._parameters.get(name) is not None})
+        if isinstance(part, HashGridEncoding):
+            roles[id(part.table)] = "table"
     return {
         name: "other" if parameter.is_complex() else roles.get(id(parameter), "other")
         for name, parameter in module.named_parameters()

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from staf import ops
 from staf._typing import Float
-from staf.nn._arguments import Positive, Size, Terms, check, choose
+from staf.nn.arguments import Positive, Size, Terms, check, choose
 from staf.nn.init import Law, Sinusoids, fill, law_by_name
 
 Part = Literal["amplitude", "frequency", "phase"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import torch
 from torch import Tensor
 
 from staf.operators.linear import checked, checked_shape
@@ -37,6 +38,23 @@ class AreaDownsampling:
         x = checked("x", x, self.input_shape)
         leading = x.shape[: x.dim() - len(self.input_shape)]
         return x.reshape(*leading, *self._split).mean(self._within)
+
+    def samples_of(self, index: Tensor) -> Tensor:
+        """The flat indices (factor^d, n) of the fine cells that the coarse cells `index` (n,) cover.
+
+        >>> import torch
+        >>> AreaDownsampling((2, 4), 2).samples_of(torch.tensor([1])).flatten().tolist()
+        [2, 3, 6, 7]
+        """
+        axes = len(self.input_shape)
+        within = torch.arange(self.factor, device=index.device)
+        flat, stride = torch.zeros((1,) * axes + (1,), dtype=torch.long, device=index.device), 1
+        for axis in reversed(range(axes)):
+            offsets = within.reshape([-1 if other == axis else 1 for other in range(axes)] + [1])
+            flat = flat + (index % self.output_shape[axis] * self.factor + offsets) * stride
+            stride *= self.input_shape[axis]
+            index = index // self.output_shape[axis]
+        return flat.reshape(-1, flat.shape[-1])
 
     def A_adjoint(self, y: Tensor) -> Tensor:
         y = checked("y", y, self.output_shape)

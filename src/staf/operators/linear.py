@@ -1,4 +1,4 @@
-"""The protocol of linear operators."""
+"""The protocols of linear operators."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from torch import Tensor
 class LinearOperator(Protocol):
     """A linear map with its adjoint: <A x, y> = <x, A_adjoint y> for all x and y.
 
-    One test holds every operator of this package to that; a new one is added to its list.
+    One test holds every operator of this package to that; a new one is added to its list. An operator that holds
+    tensors also has `to(device)`, which returns the operator there.
     """
 
     input_shape: tuple[int, ...]
@@ -23,6 +24,15 @@ class LinearOperator(Protocol):
 
     def A_adjoint(self, y: Tensor) -> Tensor:
         """(..., *output_shape) to (..., *input_shape)."""
+        ...
+
+
+@runtime_checkable
+class SampleMeans(LinearOperator, Protocol):
+    """A linear operator whose every observation is the mean of k samples: only those need to be known for it."""
+
+    def samples_of(self, index: Tensor) -> Tensor:
+        """The flat indices (k, n) of the samples behind the observations `index` (n,), both in C order."""
         ...
 
 

@@ -28,11 +28,19 @@ class Mask:
         self.mask = mask
         self.index = mask.flatten().nonzero().squeeze(-1)
         self.input_shape = tuple(mask.shape)
-        self.output_shape = (len(self.index),)
+        self.output_shape: tuple[int, ...] = (len(self.index),)
 
     def A(self, x: Tensor) -> Tensor:
         x = checked("x", x, self.input_shape)
         return x.flatten(x.dim() - len(self.input_shape)).index_select(-1, self.index.to(x.device))
+
+    def samples_of(self, index: Tensor) -> Tensor:
+        """The flat index (1, n) of the sample behind each observation in `index` (n,)."""
+        return self.index.to(index.device)[index][None]
+
+    def to(self, device: torch.device | str) -> Mask:
+        """The same mask on another device."""
+        return Mask(self.mask.to(device))
 
     def A_adjoint(self, y: Tensor) -> Tensor:
         y = checked("y", y, self.output_shape)

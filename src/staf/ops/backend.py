@@ -6,6 +6,9 @@
 | `loop` | one term at a time, own derivatives, no large temporary | everywhere |
 | `compiled` | a small C kernel, built once with the system's compiler | CPU, float32 |
 | `triton` | fused GPU kernels | CUDA, float32 |
+
+`reference` holds for every operation. `linear`, `sine_layer` and `squared_error` have no loop, and kernels that lack
+forward mode: those run inside an `Execution` only, and the formula runs everywhere else.
 """
 
 from __future__ import annotations
@@ -24,6 +27,8 @@ NAMES = ("reference", "loop", "compiled", "triton")
 
 _PLAIN = (Tensor, torch.nn.Parameter)
 _forced: ContextVar[str | None] = ContextVar("staf_backend", default=None)
+# Whether the caller promises to ask for no forward mode, so that kernels without it may run; `Execution` says so.
+reverse_mode_promised: ContextVar[bool] = ContextVar("staf_reverse_mode_promised", default=False)
 _recorders: list[list[tuple[str, str]]] = []
 _recorders_lock = threading.Lock()
 
@@ -32,7 +37,7 @@ _recorders_lock = threading.Lock()
 def backend(name: str) -> Iterator[None]:
     """Force one implementation of every operation called inside the `with` block; their backward passes follow.
 
-    Inside `torch.compile` the plain loop over the terms is always what is traced.
+    Inside `torch.compile` the loop over the terms is always what is traced.
 
     >>> import torch, staf.ops as ops
     >>> with ops.backend("reference"):
@@ -83,6 +88,15 @@ def is_recorded() -> bool:
 def forced_backend() -> str | None:
     """The implementation that a `backend` block asks for."""
     return _forced.get()
+
+
+def fused_allowed() -> bool:
+    """Whether kernels without forward mode may run: inside an `Execution`, unless a backend without kernels is forced.
+
+    >>> fused_allowed()
+    False
+    """
+    return reverse_mode_promised.get() and _forced.get() not in ("reference", "loop")
 
 
 def have_memory(tensors: Sequence[Tensor]) -> bool:

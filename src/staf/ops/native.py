@@ -20,12 +20,19 @@ from pathlib import Path
 
 import torch
 
-SOURCES = ("sine_series/sine_series.c", "pointwise.c", "linear/thin_sums.c")
+SOURCES = (
+    "sine_series/sine_series.c",
+    "pointwise.c",
+    "linear/thin_sums.c",
+    "hash_grid/hash_grid.c",
+    "png_rows/png_rows.c",
+)
 HEADERS = ("trigonometry.h", "sine_series/blocks.h")
 FLAGS = ("-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared")
 # Tried in this order: not every compiler has OpenMP, and not every processor knows -march.
 VARIANTS = (("-march=native", "-fopenmp"), ("-march=native", "-fopenmp-simd"), ("-mcpu=native", "-fopenmp-simd"))
 FUNCTIONS = {"staf_series_value": 5, "staf_series_gradients": 9, "staf_series_second": 14}
+GRID_FUNCTIONS = {"staf_grid_gather": 5, "staf_grid_slope": 6, "staf_grid_scatter": 6}
 # Below this many sines a single thread is faster than waking the others.
 PARALLEL_FROM = 32768
 
@@ -124,5 +131,9 @@ def _load(path: Path) -> ctypes.CDLL:
         ctypes.c_double,
         ctypes.c_int,
     ]
+    for name, pointers in GRID_FUNCTIONS.items():
+        getattr(loaded, name).argtypes = [ctypes.c_void_p] * pointers + [ctypes.c_int64] * 6 + [ctypes.c_int] * 2
+    loaded.staf_png_rows.argtypes = [ctypes.c_void_p] * 2 + [ctypes.c_int64] * 3
+    loaded.staf_png_rows.restype = ctypes.c_int64
     loaded.staf_thin_sums.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int64] * 3 + [ctypes.c_int]
     return loaded

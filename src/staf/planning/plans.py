@@ -1,294 +1,177 @@
-"""Plans: what to train and how, for a signal and a budget, with the reasons in words."""
+"""Plans: what to train and how, for a signal and a budget, with the reasons by topic.
+
+`plan` runs the table of rules. The published networks are plans too, one function for each preset of a network:
+`paper_staf_image`, `paper_staf_audio`, `paper_staf_shape`, `paper_staf_super_resolution`, `paper_staf_denoising`, and
+the same with `released_` for the authors' code.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import nn
 
-from staf.nn import models
-from staf.nn._arguments import did_you_mean
+from staf.nn.networks import NETWORKS, NetworkSpec, network_named
 from staf.planning import recipes
-from staf.planning.budget import Budget
-from staf.planning.rates import (
-    AUDIO_FACTORS,
-    AUDIO_SOAP_RATES,
-    MINI_BATCH_FACTOR,
-    OMEGA0_FACTORS,
-    RATES,
-    SHORT_RATES,
-    SMALL_POINTS,
-    SMALL_RATES,
-    SMALL_STEPS,
-    SOAP_POINTS,
-    SOAP_RATES,
-    SOAP_SECONDS,
-    SOAP_STEPS,
-    WIRE,
-)
-from staf.planning.shape_plans import GPU_BATCH, shape_field, shape_of
-from staf.planning.shape_plans import OMEGA0 as SHAPE_OMEGA0
-from staf.planning.spectrum import CYCLES, MINI_BATCH_CYCLES, first_hertz, image_omega0
-from staf.planning.words import (
-    activations_in_words,
-    batch_in_words,
-    budget_in_words,
-    count,
-    optimiser_in_words,
-    why_other,
-)
+from staf.planning.rules import OWN_NETWORK_RULES, rules_for, rules_of, with_changes
+from staf.planning.situation import Budget, Rule, SignalLike, Situation, points_of
 from staf.training.recipe import Recipe
 
-
-class SignalLike(Protocol):
-    """What a plan looks at: a signal or a task."""
-
-    in_features: int
-    out_features: int
-
+__all__ = ["Budget", "NetworkFactory", "Plan", "SignalLike", "for_own_network", "plan", "points_of", "preset"]
 
 FieldFactory = Callable[[torch.Generator], nn.Module]
 
 
 @dataclass(frozen=True)
+class NetworkFactory:
+    """Builds one of the library's networks from a generator."""
+
+    spec: NetworkSpec
+    in_features: int
+    out_features: int
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    starts: tuple[Callable[[nn.Module], None], ...] = ()
+
+    def __call__(self, generator: torch.Generator) -> nn.Module:
+        network = self.spec.factory(self.in_features, self.out_features, generator=generator, **self.arguments)
+        for start in self.starts:
+            start(network)
+        return network
+
+
+@dataclass(frozen=True)
 class Plan:
-    """A field to build from a generator, the recipe to train it by, and why.
+    """A field to build from a generator, the recipe to train it by, and a sentence on each topic that says why.
 
     >>> from types import SimpleNamespace
     >>> signal = SimpleNamespace(in_features=2, out_features=3, points=65536)
     >>> chosen = plan(signal, Budget(steps=200))
     >>> chosen.recipe.steps, chosen.recipe.optimiser
     (200, 'muon')
+    >>> chosen.reasons["budget"]
+    '200 steps, as asked'
     """
 
     field_factory: FieldFactory
     recipe: Recipe
-    reasons: list[str] = field(default_factory=list)
+    reasons: dict[str, str] = field(default_factory=dict)
     name: str = "default"
 
     def field(self, seed: int = 0) -> nn.Module:
         """Build the field; the same seed gives the same weights."""
         return self.field_factory(torch.Generator().manual_seed(seed))
 
+    def __str__(self) -> str:
+        """The reasons, one line for each topic.
 
-def points_of(signal: Any) -> int:
-    """How many samples a signal or task has."""
-    points = getattr(signal, "points", None)
-    if points is None:
-        points = 1
-        for size in signal.shape:
-            points *= size
-    return int(points)
+        >>> print(Plan(lambda generator: nn.Identity(), recipes.default(), {"rate": "small", "first_frequency": "30"}))
+        plan 'default'
+          rate             small
+          first frequency  30
+        """
+        width = max((len(topic) for topic in self.reasons), default=0)
+        lines = [f"  {topic.replace('_', ' '):{width}}  {reason}" for topic, reason in self.reasons.items()]
+        return "\n".join([f"plan {self.name!r}", *lines])
 
 
-def general_recipe(
-    signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu", model: str = "staf"
-) -> Recipe:
-    """Batch, budget, Muon and Adam at the model's rate: the recipe for a network of the user's own, too.
+def plan(
+    signal: SignalLike,
+    budget: Budget | None = None,
+    *,
+    device: str = "cpu",
+    model: str = "staf",
+    rules: Mapping[str, Rule | None] | None = None,
+) -> Plan:
+    """The default plan for a signal or a task: the network `model`, sized to the budget, by the rules of planning.
 
-    It has none of the constants that were found for networks of 256 neurons on pictures of one size.
+    `rules` change the table by topic, after those of the signal and the task; see `staf.planning.rules`.
+
+    >>> from types import SimpleNamespace
+    >>> from staf.planning.rules import learning_rate
+    >>> signal = SimpleNamespace(in_features=2, out_features=3, points=64)
+    >>> slow = plan(signal, model="siren", rules={"rate": lambda situation: learning_rate(1e-5, "for a try")})
+    >>> slow.recipe.rate, slow.reasons["rate"]
+    (1e-05, 'learning rates of 1e-05, for a try')
     """
-    budget = budget or Budget()
-    points, on_cpu = points_of(signal), device == "cpu"
-    largest = 8192 if on_cpu else GPU_BATCH if shape_of(signal) is not None else points
-    batch = largest if points > largest else None
-    steps = budget.steps
-    if steps is None and budget.seconds is None:
-        steps = 1000 if not on_cpu else 600
-    factor = MINI_BATCH_FACTOR
-    if batch is None:
-        factor = AUDIO_FACTORS.get(model, 1.0) if _recording(signal) is not None else 1.0
-    rate = RATES[model] * factor
-    recipe = recipes.default(steps=steps or 1, batch=batch).replace(rate=rate, matrix_rate=rate)
-    return recipe.replace(steps=steps, seconds=budget.seconds, target_db=budget.target_db)
-
-
-def plan(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu", model: str = "staf") -> Plan:
-    """The default plan: the model `model` with our recipe, sized to the budget.
-
-    On a GPU every step sees the whole signal, or 262,144 voxels of a shape. On a CPU a step sees at most 8,192 points,
-    because many cheap steps gain more per second than a few expensive ones.
-    """
-    budget = budget or Budget()
-    if model not in models.MODELS:
-        raise ValueError(f"there is no model {model!r}; {did_you_mean(model, models.MODELS)}")
-    points, shape, recording = points_of(signal), shape_of(signal), _recording(signal)
-    recipe = general_recipe(signal, budget, device=device, model=model)
-    batch, steps, rate = recipe.batch, recipe.steps, recipe.rate
-    full_batch_factor = AUDIO_FACTORS.get(model, 1.0) if recording is not None else 1.0
-    whose = "this model's own"
-    large_picture = batch is None and signal.in_features == 2 and points >= SOAP_POINTS
-    whole = large_picture or (batch is None and recording is not None)
-    if steps is not None:
-        long = steps >= SOAP_STEPS
-    else:
-        long = device != "cpu" and budget.seconds is not None and budget.seconds >= SOAP_SECONDS * points
-    if whole and long:
-        ours = recipes.full_batch()
-        full_batch_factor = 1.0
-        rate = (SOAP_RATES if recording is None else AUDIO_SOAP_RATES)[model]
-        recipe = recipe.replace(
-            optimiser=ours.optimiser,
-            schedule=ours.schedule,
-            amplitude_rate=ours.amplitude_rate,
-            frequency_rate=ours.frequency_rate,
-            phase_rate=ours.phase_rate,
-        )
-    elif large_picture and model in SHORT_RATES:
-        rate, whose = SHORT_RATES[model], "for few steps"
-    small = batch is None and signal.in_features == 2 and points <= SMALL_POINTS and model in SMALL_RATES
-    if small:
-        rate = SMALL_RATES[model][steps is not None and steps >= SMALL_STEPS]
-        whose = "small, so that few pixels do not become noise between them"
-    recipe = recipe.replace(rate=rate, matrix_rate=rate)
-    layers = "4 activated layers of 181 complex neurons" if model == "wire" else "4 activated layers of 256"
-    inputs, outputs = count(signal.in_features, "coordinate"), count(signal.out_features, "value")
-    reasons = [f"model {model}: {inputs} to {outputs}, {layers}"]
-
-    arguments: dict[str, float] = {}
-    if model == "wire":
-        arguments = dict(WIRE)
-        reasons.append(f"omega0 and sigma0 {WIRE['sigma0']:g}: with less sigma0 values would grow from layer to layer")
-    found = image_omega0(signal) if model in OMEGA0_FACTORS else None
-    if found is not None:
-        omega0, why = round(found[0] * OMEGA0_FACTORS[model], 1), found[1]
-        arguments["omega0"] = omega0
-        reasons.append(f"omega0 {omega0:g} in the first layer, from the spectrum: {why}")
-    if shape is not None and model == "staf":
-        reasons.append(f"omega0 {SHAPE_OMEGA0:g} in the first layer, the paper's for shapes")
-    hertz = 0.0
-    if recording is not None:
-        from staf.planning.audio_plans import audio_reason
-
-        cycles = CYCLES if batch is None else MINI_BATCH_CYCLES
-        hertz, why = first_hertz(recording, recording.seconds, cycles)
-        reasons.append(audio_reason(recording, model, hertz, why))
-    if model == "staf":
-        reasons.append("the activation starts at SIREN's sine, with four weaker terms spread evenly below omega0")
-        reasons.append(activations_in_words(recipe))
-    reasons.append(optimiser_in_words(recipe, complex_weights=model == "wire"))
-    reasons.append(f"learning rates of {rate:g}, {whose}" + why_other(batch is not None, full_batch_factor))
-    reasons.append(batch_in_words(recipe, points))
-    reasons += budget_in_words(budget, recipe)
-
-    def factory(generator: torch.Generator) -> nn.Module:
-        if shape is not None:
-            return shape_field(model, shape, generator)
-        if recording is not None:
-            from staf.planning.audio_plans import audio_field
-
-            return audio_field(model, recording, generator, hertz=hertz)
-        return models.MODELS[model](signal.in_features, signal.out_features, generator=generator, **arguments)
-
-    return Plan(factory, recipe, reasons)
+    table = with_changes(rules_for(signal), rules or {})
+    situation = Situation(signal, budget or Budget(), device, network_named(model), table)
+    return _planned(situation)
 
 
 def for_own_network(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu") -> Plan:
-    """The plan of a fit whose network is given: the general recipe, with its reasons."""
-    recipe = general_recipe(signal, budget, device=device)
-    reasons = [
-        optimiser_in_words(recipe, complex_weights=False),
-        f"learning rates of {recipe.rate:g}" + why_other(recipe.batch is not None, 1.0),
-        batch_in_words(recipe, points_of(signal)),
-        *budget_in_words(budget or Budget(), recipe),
-    ]
-    return Plan(plan(signal, budget, device=device).field_factory, recipe, reasons, "own network")
+    """The plan of a fit whose network is given: batch, budget, Muon and Adam at STAF's rate, with the reasons.
+
+    It has none of the constants that were found for networks of 256 neurons on pictures of one size.
+    """
+    of_signal = rules_of(getattr(signal, "signal", signal))
+    table = with_changes(OWN_NETWORK_RULES, {topic: rule for topic, rule in of_signal.items() if topic == "rate"})
+    chosen = _planned(Situation(signal, budget or Budget(), device, network_named("staf"), table))
+
+    def default_field(generator: torch.Generator) -> nn.Module:
+        return plan(signal, budget, device=device).field_factory(generator)
+
+    return Plan(default_field, chosen.recipe, chosen.reasons, "own network")
 
 
-def _recording(signal: Any) -> Any:
-    """The recording behind a signal or a task, or None."""
-    signal = getattr(signal, "signal", signal)
-    return signal if getattr(signal, "kind", None) == "audio" else None
+def preset(signal: SignalLike, name: str, *, model: str = "staf") -> Plan:
+    """A published network and its recipe; `name` is one of the network's presets, such as `paper_image`.
+
+    >>> from types import SimpleNamespace
+    >>> preset(SimpleNamespace(in_features=2, out_features=3), "paper_image").recipe.epochs
+    501
+    """
+    spec = network_named(model)
+    if name not in spec.presets:
+        raise ValueError(
+            f"name must be a preset of {model}, {', '.join(spec.presets) or 'which has none'}; got {name!r}"
+        )
+    chosen = spec.presets[name]
+    who, task = name.split("_", 1)
+    reasons = {
+        "preset": f"{who}_{model}_{task}: the published constants, kept as they are",
+        "network": ", ".join(f"{key}={value}" for key, value in chosen.arguments.items()),
+    }
+    factory = NetworkFactory(spec, signal.in_features, signal.out_features, chosen.arguments)
+    return Plan(factory, getattr(recipes, chosen.recipe)(), reasons, f"{who}_{model}_{task}")
 
 
-def paper_staf_image(signal: SignalLike) -> Plan:
-    """The image network and recipe as the paper states them: Theorem 3.1's law, torch's weights, omega0 30."""
-    return _paper(signal, recipes.paper_image(), "paper_staf_image", omega0=30.0, hidden_omega0=30.0, law="theorem")
+def _planned(situation: Situation) -> Plan:
+    """The choices of all topics as one plan."""
+    choices = {topic: situation[topic] for topic in situation.rules}
+    entries = {entry: value for choice in choices.values() for entry, value in choice.recipe.items()}
+    starts = tuple(choice.start for choice in choices.values() if choice.start is not None)
+    source = situation.source
+    spec = next((choice.spec for choice in choices.values() if choice.spec is not None), situation.spec)
+    factory = NetworkFactory(spec, source.in_features, source.out_features, situation.arguments, starts)
+    reasons = {topic: choice.reason for topic, choice in choices.items() if choice.reason}
+    return Plan(factory, recipes.default().replace(**entries), reasons)
 
 
-def released_staf_image(signal: SignalLike) -> Plan:
-    """The image network as the authors' code builds it: Laplace scale 1/(2 tau), skips, omega0 60 then 30."""
-    return _paper(
-        signal,
-        recipes.paper_image(),
-        "released_staf_image",
-        omega0=60.0,
-        hidden_omega0=30.0,
-        law="released",
-        skip=True,
-    )
+def _presets() -> dict[str, tuple[str, str]]:
+    """The name of each function of a preset -> the network and the preset."""
+    found = {}
+    for spec in NETWORKS.values():
+        for name in spec.presets:
+            who, task = name.split("_", 1)
+            found[f"{who}_{spec.name}_{task}"] = (spec.name, name)
+    return found
 
 
-def paper_staf_audio(signal: SignalLike) -> Plan:
-    """The paper's audio network: omega0 3000 in the first layer, 30 in the others."""
-    return _paper(signal, recipes.paper_audio(), "paper_staf_audio", omega0=3000.0, hidden_omega0=30.0, law="theorem")
+def __getattr__(name: str) -> Callable[[SignalLike], Plan]:
+    if name not in (presets := _presets()):
+        raise AttributeError(f"module 'staf.planning.plans' has no attribute {name!r}")
+    model, preset_name = presets[name]
+
+    def published(signal: SignalLike) -> Plan:
+        return preset(signal, preset_name, model=model)
+
+    published.__name__ = published.__qualname__ = name
+    published.__doc__ = NETWORKS[model].presets[preset_name].summary
+    return published
 
 
-def released_staf_audio(signal: SignalLike) -> Plan:
-    """The audio network with the released code's amplitude law."""
-    return _paper(
-        signal, recipes.paper_audio(), "released_staf_audio", omega0=3000.0, hidden_omega0=30.0, law="released"
-    )
-
-
-def paper_staf_shape(signal: SignalLike) -> Plan:
-    """The paper's occupancy network: omega0 30 throughout."""
-    return _paper(signal, recipes.paper_shape(), "paper_staf_shape", omega0=30.0, hidden_omega0=30.0, law="theorem")
-
-
-def released_staf_shape(signal: SignalLike) -> Plan:
-    """The occupancy network with the released code's amplitude law."""
-    return _paper(signal, recipes.paper_shape(), "released_staf_shape", omega0=30.0, hidden_omega0=30.0, law="released")
-
-
-def paper_staf_super_resolution(signal: SignalLike) -> Plan:
-    """The paper's super-resolution network: omega0 30 throughout."""
-    return _paper(
-        signal,
-        recipes.paper_super_resolution(),
-        "paper_staf_super_resolution",
-        omega0=30.0,
-        hidden_omega0=30.0,
-        law="theorem",
-    )
-
-
-def released_staf_super_resolution(signal: SignalLike) -> Plan:
-    """The super-resolution network with the released code's amplitude law."""
-    recipe = recipes.paper_super_resolution()
-    return _paper(signal, recipe, "released_staf_super_resolution", omega0=30.0, hidden_omega0=30.0, law="released")
-
-
-def paper_staf_denoising(signal: SignalLike) -> Plan:
-    """The paper's denoising network: two terms, omega0 5."""
-    return _paper(
-        signal,
-        recipes.paper_denoising(),
-        "paper_staf_denoising",
-        terms=2,
-        omega0=5.0,
-        hidden_omega0=5.0,
-        law="theorem",
-    )
-
-
-def released_staf_denoising(signal: SignalLike) -> Plan:
-    """The denoising network with the released code's amplitude law and rate."""
-    constants = {"terms": 2, "omega0": 5.0, "hidden_omega0": 5.0, "law": "released"}
-    return _paper(signal, recipes.released_denoising(), "released_staf_denoising", **constants)
-
-
-def _paper(signal: SignalLike, recipe: Recipe, name: str, **arguments: Any) -> Plan:
-    arguments.setdefault("terms", 5)
-    reasons = [
-        f"{name}: the published constants, kept as they are",
-        ", ".join(f"{key}={value}" for key, value in arguments.items()),
-    ]
-
-    def factory(generator: torch.Generator) -> nn.Module:
-        return models.staf(signal.in_features, signal.out_features, weights="torch", generator=generator, **arguments)
-
-    return Plan(factory, recipe, reasons, name)
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_presets()])

@@ -5,9 +5,13 @@ The paper's networks go with these in `plans`. Each function returns a `Recipe`;
 
 from __future__ import annotations
 
-from staf.planning.rates import SOAP_ACTIVATIONS
 from staf.training.recipe import Recipe
 from staf.training.schedules import Cosine, Exponential
+
+# How fast C, Omega and Phi learn with SOAP. One C scales a whole layer, so that what its steps add at random is seen by
+# every weight. kodim03 and kodim13, 1,000 steps, seeds 1 and 2: at 0.1, 3, 0.1 78.7 dB; eleven other pictures, seeds 0,
+# 1 and 2: 77.9, 79.1 and 78.8 dB, where 3, 3, 3 had 78.6, 74.4 and 74.5.
+SOAP_ACTIVATIONS = (0.1, 3.0, 0.1)
 
 
 def default(*, steps: int = 1000, batch: int | None = None) -> Recipe:

@@ -13,7 +13,9 @@ from staf.reports.svg import Chart, padded
 BINS = 240
 
 
-def binned(values: Sequence[float], bins: int = BINS) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def binned(
+    values: Sequence[float] | np.ndarray, bins: int = BINS
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """At most `bins` groups of consecutive values: the middle index, the lowest, the mean and the highest of each.
 
     >>> middle, low, mean, high = binned([1.0, 3.0, 5.0, 9.0], bins=2)

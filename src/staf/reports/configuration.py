@@ -1,4 +1,4 @@
-"""What made a fit: config.json, and the commands that make it again."""
+"""How a fit was made: config.json, and the commands that repeat it."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ import platform
 import pprint
 import shlex
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
+
+from staf._documents import Document
+from staf.nn.networks import model_of
 
 if TYPE_CHECKING:
     from staf.api import Fit
 
-# Tasks that `staf.fit` makes of a signal by itself; others are given.
-WHOLE_SIGNALS = ("reconstruction", "occupancy")
+# Topics of a plan that are about the network it chose.
+NETWORK_TOPICS = ("network", "constants", "first_frequency", "activation")
 PACKAGES = ("staf", "torch", "numpy", "safetensors", "pillow", "scikit-image")
 
 
-def configuration(fit: Fit) -> dict[str, Any]:
+def configuration(fit: Fit) -> Document:
     """Model, recipe, seed, signal, plan, versions and machine, JSON-able."""
     signal = None
     if fit.signal is not None:
@@ -42,15 +45,15 @@ def configuration(fit: Fit) -> dict[str, Any]:
 
 def reasons(fit: Fit) -> list[str]:
     """Why the fit was made so: the plan's own reasons, less those for what was given and not chosen."""
-    given, chosen = [], list(fit.plan.reasons)
+    given, chosen = [], dict(fit.plan.reasons)
     if not fit.from_seed:
         given.append("the network was given, not chosen")
-        chosen = [reason for reason in chosen if not reason.startswith(("model ", "the activation "))]
+        chosen = {topic: reason for topic, reason in chosen.items() if topic not in NETWORK_TOPICS}
     budget = {"steps": None, "epochs": None, "seconds": 1.0, "target_db": None}
     if fit.recipe.replace(**budget) != fit.plan.recipe.replace(**budget):
         given.append("the recipe was given, not chosen")
-        chosen = []
-    return given + chosen
+        chosen = {}
+    return [*given, *chosen.values()]
 
 
 def versions() -> dict[str, str]:
@@ -81,29 +84,25 @@ def command(fit: Fit) -> str | None:
     architecture = getattr(fit.module, "architecture", None)
     if source is None or architecture is None or fit.plan.recipe != fit.recipe or not fit.from_seed:
         return None
-    if fit.field.metadata.get("task") not in WHOLE_SIGNALS:
+    if not _default_task(fit):
         return None
-    sampling = fit.field.metadata.get("sampling")
-    if sampling is not None and sampling["seed"] != fit.result.seed:
+    options = fit.signal.view.command_options(fit.field.metadata)
+    if options is None:
         return None
-    words = ["staf", "fit", str(source), "--model", architecture["name"], "--seed", str(fit.result.seed)]
+    words = ["staf", "fit", str(source), "--model", model_of(architecture), "--seed", str(fit.result.seed)]
     for flag, value in (("--steps", fit.recipe.steps), ("--seconds", fit.recipe.seconds)):
         if value is not None:
             words += [flag, f"{value:g}" if isinstance(value, float) else str(value)]
     if fit.recipe.target_db is not None:
         words += ["--target-db", f"{fit.recipe.target_db:g}"]
-    if fit.signal.kind == "shape":
-        words += ["--resolution", str(fit.signal.resolution)]
-        words += ["--repair"] * fit.signal.mended + ["--allow-open"] * fit.signal.allow_open
-    if sampling is not None:
-        words += ["--near-surface", f"{sampling['near_surface']:g}", "--band", str(sampling["band"])]
+    words += options
     words += ["--device", torch.device(fit.device).type]
     return shlex.join(words)
 
 
 def python(fit: Fit) -> str:
     """The Python that repeats a fit, every constant spelled out."""
-    opened = _opened(fit)
+    opened = fit.signal.view.python(fit.field.metadata) if _default_task(fit) else "your_task"
     architecture = getattr(fit.module, "architecture", None)
     seed = fit.result.seed
     if architecture is None:
@@ -113,7 +112,7 @@ def python(fit: Fit) -> str:
         first = f"{arguments.pop('in_features')}, {arguments.pop('out_features')}"
         rest = "".join(f",\n    {name}={_literal(value)}" for name, value in arguments.items())
         generator = f"torch.Generator().manual_seed({seed})"
-        field = f"staf.nn.models.{architecture['name']}(\n    {first}{rest},\n    generator={generator},\n)"
+        field = f"staf.{architecture['name']}(\n    {first}{rest},\n    generator={generator},\n)"
     recipe = pprint.pformat(fit.recipe.to_plain(), width=100, sort_dicts=False)
     return (
         f"import staf\nimport torch\n\nfield = {field}\nrecipe = staf.Recipe.from_plain(\n{_indent(recipe)}\n)\n"
@@ -122,25 +121,12 @@ def python(fit: Fit) -> str:
     )
 
 
-def _opened(fit: Fit) -> str:
-    """The Python of what was fitted."""
-    if fit.field.metadata.get("task") not in WHOLE_SIGNALS:
-        return "your_task"
-    source = getattr(fit.signal, "source", None)
-    if getattr(fit.signal, "kind", None) != "shape":
-        return repr(str(source)) if source is not None else "your_signal"
-    opened = f"staf.open({str(source)!r})" if source is not None else "your_signal"
-    opened += ".repaired()" * (source is not None and fit.signal.mended)
-    opened += f".sampled({fit.signal.resolution}{', allow_open=True' * fit.signal.allow_open})"
-    sampling = fit.field.metadata.get("sampling")
-    if sampling is None:
-        return opened
-    generator = f"torch.Generator().manual_seed({sampling['seed']})"
-    how = f"near_surface={sampling['near_surface']}, band={sampling['band']}, generator={generator}"
-    return f"staf.tasks.Occupancy({opened}, {fit.field.convention!r}, {how})"
+def _default_task(fit: Fit) -> bool:
+    """Whether the fit solved the task that its signal has by itself."""
+    return fit.signal is not None and fit.field.metadata.get("task") == fit.signal.view.default_task
 
 
-def _literal(value: Any) -> str:
+def _literal(value: object) -> str:
     return repr(tuple(value)) if isinstance(value, list) else repr(value)
 
 

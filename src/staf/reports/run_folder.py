@@ -8,11 +8,11 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from staf._documents import Document
 from staf._files import atomic_write
 from staf.reports.errors import RunError
-from staf.signals import SignalError
 
 if TYPE_CHECKING:
     from staf.api import Fit
@@ -25,7 +25,6 @@ MODEL, HISTORY, METRICS, CONFIG, REPORT = (
     "report.html",
 )
 RECONSTRUCTION = "reconstruction"
-SUFFIXES = (".png", ".tiff", ".npy", ".wav", ".ply")
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ def write_run(fit: Fit, folder: str | os.PathLike[str], *, overwrite: bool = Fal
             with contextlib.suppress(OSError):
                 stale.unlink()
 
-    document: dict[str, Any] = {}
+    document: Document = {}
     failures: list[str] = []
 
     def attempt(path: Path, write: Callable[[], None]) -> None:
@@ -106,8 +105,10 @@ def write_run(fit: Fit, folder: str | os.PathLike[str], *, overwrite: bool = Fal
 
 def existing(folder: str | os.PathLike[str]) -> list[Path]:
     """The files of a run that a folder already holds."""
-    names = [MODEL, HISTORY, METRICS, CONFIG, REPORT, *(RECONSTRUCTION + suffix for suffix in SUFFIXES)]
-    return [Path(folder) / name for name in names if (Path(folder) / name).exists()]
+    names = [MODEL, HISTORY, METRICS, CONFIG, REPORT]
+    found = [Path(folder) / name for name in names if (Path(folder) / name).exists()]
+    # Whatever its suffix: a kind of signal chooses its own.
+    return found + sorted(path for path in Path(folder).glob(f"{RECONSTRUCTION}.*") if path.is_file())
 
 
 def check_folder(folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -123,24 +124,7 @@ def check_folder(folder: str | os.PathLike[str], *, overwrite: bool = False) -> 
         raise RunError(f"{str(path)!r} already holds a run ({found[0].name}): choose another folder, or overwrite it")
 
 
-def reconstruction_suffix(signal: Any) -> str:
-    """The suffix of a file that keeps a signal's own samples.
-
-    >>> import numpy as np, staf
-    >>> [reconstruction_suffix(staf.Image(np.zeros((2, 2), dtype))) for dtype in ("uint8", "uint16", "float32")]
-    ['.png', '.png', '.tiff']
-    """
-    if signal.kind == "image":
-        if signal.dtype.kind != "f":
-            return ".png"
-        return ".npy" if str(signal.source or "").lower().endswith(".npy") else ".tiff"
-    suffixes = {"audio": ".wav", "shape": ".ply"}
-    if signal.kind not in suffixes:
-        raise SignalError(f"a run folder holds images, audio and shapes, got a signal of kind {signal.kind!r}")
-    return suffixes[signal.kind]
-
-
-def as_json(document: dict[str, Any]) -> str:
+def as_json(document: Document) -> str:
     """Indented JSON that every reader takes: no NaN, no Infinity."""
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
@@ -148,7 +132,7 @@ def as_json(document: dict[str, Any]) -> str:
 def _paths(fit: Fit, folder: Path) -> RunPaths:
     reconstruction = None
     if fit.signal is not None:
-        reconstruction = folder / (RECONSTRUCTION + reconstruction_suffix(fit.signal))
+        reconstruction = folder / (RECONSTRUCTION + fit.signal.view.suffix)
     return RunPaths(
         folder, folder / MODEL, reconstruction, folder / HISTORY, folder / METRICS, folder / CONFIG, folder / REPORT
     )

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from staf._documents import Document
 from staf.figures.activations import ActivationCurves, activation_curves
 from staf.reports import configuration as made
 from staf.reports.charts import activation_chart, psnr_chart
-from staf.reports.colours import ERROR_COLOURS
-from staf.reports.other_signals import listen, see
-from staf.reports.pictures import Pictures, View, pictures
 from staf.reports.text import duration, number, text
 from staf.signals import SignalError
 
@@ -29,7 +26,6 @@ LABELS = {
     "normal_consistency": "Normals agree",
     "log_spectral_distance": "Log-spectral distance",
 }
-PANES = (("target", "Target"), ("reconstruction", "Reconstruction"), ("error", "Error"))
 
 
 def heading(fit: Fit) -> str:
@@ -41,14 +37,15 @@ def heading(fit: Fit) -> str:
     source = f" from <bdi>{text(fit.signal.source)}</bdi>" if getattr(fit.signal, "source", None) else ""
     return (
         f"<header><h1><bdi>{text(fit.signal.name)}</bdi></h1>"
-        f'<p class="lead">{text(_describe(fit.signal))}{source}, fitted by {text(network)}</p></header>'
+        f'<p class="lead">{text(fit.signal.view.describe())}{source}, fitted by {text(network)}</p></header>'
     )
 
 
-def numbers(fit: Fit, measures: dict[str, Any]) -> str:
+def numbers(fit: Fit, measures: Document) -> str:
     """The measures as tiles, PSNR first; words where one has no number."""
     notes = measures.get("notes", {})
-    main = next((name for name in ("iou", "psnr", *fit.metrics) if name in fit.metrics), "psnr")
+    first = "psnr" if fit.signal is None else fit.signal.view.main_measure
+    main = next((name for name in (first, "psnr", *fit.metrics) if name in fit.metrics), "psnr")
     unit, digits = (" dB", 2) if main == "psnr" else ("", 4)
     tiles = [(LABELS.get(main, main), number(_measure(measures, main), digits), unit, "main")]
     if "ssim" in measures:
@@ -69,8 +66,8 @@ def numbers(fit: Fit, measures: dict[str, Any]) -> str:
         ("Parameters", f"{sum(p.numel() for p in fit.module.parameters()):,}", "", ""),
     ]
     shown = "".join(
-        f"<div{' class=main' if kind else ''}><dt>{text(name)}</dt><dd>{value}<small>{unit}</small></dd></div>"
-        for name, value, unit, kind in tiles
+        f"<div{' class=main' if main_tile else ''}><dt>{text(name)}</dt><dd>{value}<small>{unit}</small></dd></div>"
+        for name, value, unit, main_tile in tiles
     )
     words = [f"Measured with {measures['protocol']}."] if "protocol" in measures else []
     words += [
@@ -81,53 +78,18 @@ def numbers(fit: Fit, measures: dict[str, Any]) -> str:
 
 
 def look(fit: Fit) -> str:
-    """Target and reconstruction side by side, as the kind of signal asks for; nothing for a task without a signal."""
+    """Target and reconstruction side by side, as the kind of signal shows them; nothing for a task without a signal."""
     if fit.signal is None:
         return ""
     try:
-        if fit.signal.kind not in LOOKS:
-            return ""
-        # Surfaces are compared as they are: the grid of one says nothing of the other.
-        if fit.signal.kind != "shape" and fit.reconstruction.shape != fit.signal.shape:
-            return ""
-        return LOOKS[fit.signal.kind](fit)
+        return fit.signal.view.report_section(fit.reconstruction)
     except SignalError as error:
         return (
             f'<section><h2>Look closer</h2><p class="explain">There is nothing to compare: {text(error)}.</p></section>'
         )
 
 
-def magnify(fit: Fit) -> str:
-    """Target, reconstruction and error of an image side by side, with a magnifier that moves over all three at once."""
-    seen = pictures(fit.signal, fit.reconstruction)
-    choices = ""
-    if len(seen.views) > 1:
-        buttons = "".join(
-            f'<label class="choice"><input type="radio" name="view" value="{i}"{" checked" if i == 0 else ""}>'
-            f"<span>{text(view.title)}</span></label>"
-            for i, view in enumerate(seen.views)
-        )
-        choices = f"<fieldset><legend>What to look at</legend>{buttons}</fieldset>"
-    details = "".join(
-        f'<span data-detail="{i}"{"" if i == 0 else " hidden"}>{text(view.title)}, {text(view.detail)}.</span>'
-        for i, view in enumerate(seen.views)
-    )
-    panes = "".join(_pane(kind, title, seen.views, index == 0) for index, (kind, title) in enumerate(PANES))
-    lenses = "".join(
-        f'<figure class="lens"><figcaption><span>{title}<i>, magnified</i></span></figcaption>'
-        f'<canvas width="300" height="300" role="img" aria-label="{title} under the magnifier"></canvas></figure>'
-        for _, title in PANES
-    )
-    return (
-        '<section><h2>Look closer</h2><p class="explain">Drag the frame or tap on any picture, or focus one and use '
-        f"the arrow keys (with Shift for larger steps) and + or −. {details}</p>"
-        f'<div class="controls">{choices}<label class="magnify">Magnify '
-        '<input type="range" min="2" max="48" value="6" step="1"><output>6×</output></label></div>'
-        f'<div class="stage">{panes}{lenses}</div><p class="readout" role="status"></p>{_scale(seen)}</section>'
-    )
-
-
-def training(fit: Fit, measures: dict[str, Any]) -> str:
+def training(fit: Fit, measures: Document) -> str:
     """The PSNR curve, and why training ended."""
     chart = psnr_chart(fit.history.psnr, _measure(measures, "psnr"))
     reasons = "".join(f"<li>{text(reason)}</li>" for reason in made.reasons(fit))
@@ -196,35 +158,6 @@ def reproduce(fit: Fit) -> str:
     )
 
 
-def _pane(kind: str, title: str, views: list[View], first: bool) -> str:
-    images = "".join(
-        f'<img data-view="{i}" src="{getattr(view, kind)}" width="{view.width}" height="{view.height}" '
-        f'alt="{title}: {text(view.title)}"{"" if i == 0 else " hidden"}>'
-        for i, view in enumerate(views)
-    )
-    return (
-        f'<figure class="pane{" first" if first else ""}"><figcaption>{title}</figcaption>'
-        f'<div class="holder" tabindex="0" role="group" aria-label="{title}: arrow keys move the magnifier">{images}'
-        '<div class="frame"></div></div></figure>'
-    )
-
-
-def _scale(seen: Pictures) -> str:
-    stops = "".join(
-        f'<stop offset="{i / 8:.3f}" stop-color="#{bytes(ERROR_COLOURS[min(255, i * 32)]).hex()}"/>' for i in range(9)
-    )
-    levels = seen.ceiling * 255
-    return (
-        '<div class="scale"><svg viewBox="0 0 420 34" role="img" aria-label="Colours of the error map">'
-        f'<defs><linearGradient id="scale">{stops}</linearGradient></defs>'
-        '<rect width="420" height="12" rx="3" fill="url(#scale)"/>'
-        '<text x="0" y="29">no error</text>'
-        f'<text x="420" y="29" text-anchor="end">{seen.ceiling:.3g} of the range ({levels:.3g} of 255) and more</text>'
-        f'</svg></div><p class="readout">Error of a pixel: root mean square over its channels; the largest is '
-        f"{seen.largest:.3g} of the range.</p>"
-    )
-
-
 def _sinusoid_table(curves: list[ActivationCurves]) -> str:
     rows = []
     for curve in curves:
@@ -250,37 +183,29 @@ def _arrow(before: np.floating | None, after: np.floating) -> str:
     return f"{after:.3f}" if before is None or before == after else f"{before:.3f} → {after:.3f}"
 
 
-def _table(rows: dict[str, Any]) -> str:
+def _table(rows: Document) -> str:
     return (
         "<table>"
-        + "".join(f"<tr><th>{text(k)}</th><td>{text(_plain(v))}</td></tr>" for k, v in rows.items())
+        + "".join(f"<tr><th>{text(k)}</th><td>{text(_in_words(v))}</td></tr>" for k, v in rows.items())
         + "</table>"
     )
 
 
-def _plain(value: Any) -> str:
+def _in_words(value: object) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_plain(item)}" for key, item in value.items())
+        return ", ".join(f"{key} {_in_words(item)}" for key, item in value.items())
     if isinstance(value, (list, tuple)):
-        return ", ".join(_plain(item) for item in value)
+        return ", ".join(_in_words(item) for item in value)
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _code(code: str, kind: str = "") -> str:
-    return f'<div class="code {kind}"><pre>{text(code)}</pre><button type="button">Copy</button></div>'
+def _code(code: str) -> str:
+    return f'<div class="code"><pre>{text(code)}</pre><button type="button">Copy</button></div>'
 
 
-def _measure(measures: dict[str, Any], name: str) -> float | None:
+def _measure(measures: Document, name: str) -> float | None:
     """A measure as a number: those that JSON cannot hold are infinite."""
     value = measures.get(name)
     if value is None and "infinite" in measures.get("notes", {}).get(name, ""):
         return float("inf")
     return value
-
-
-def _describe(signal: Any) -> str:
-    """What a signal's own repr says after its name."""
-    return repr(signal).removeprefix(f"{type(signal).__name__}({signal.name!r}").strip(", ").removesuffix(")")
-
-
-LOOKS: dict[str, Callable[[Fit], str]] = {"image": magnify, "audio": listen, "shape": see}

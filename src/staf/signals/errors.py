@@ -1,6 +1,11 @@
-"""The one exception for a signal that cannot be read, used or written."""
+"""The exceptions for a signal that cannot be read, used or written."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from staf._extras import MissingExtra
 
 
 class SignalError(ValueError):
@@ -9,3 +14,26 @@ class SignalError(ValueError):
     >>> str(SignalError("cannot open 'a.png': the file is empty"))
     "cannot open 'a.png': the file is empty"
     """
+
+
+class NoSamples(SignalError, AttributeError):
+    """An empty signal was asked for its samples; to `getattr` and `hasattr` it has none.
+
+    >>> import numpy as np
+    >>> from staf.kinds import Image
+    >>> hasattr(Image(np.zeros((2, 2), np.uint8)).empty(), "array")
+    False
+    """
+
+
+@contextmanager
+def damage_named(format: str) -> Iterator[None]:
+    """Turns whatever a decoder raises on bad bytes into one sentence."""
+    try:
+        yield
+    except (SignalError, PermissionError, MemoryError, MissingExtra):
+        raise
+    except Exception as error:
+        # Decoders raise all sorts on damaged bytes: numpy, for one, a tokenizer's error for a bad header.
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise SignalError(f"it is damaged or cut short, or no {format} this version reads: {reason}") from error

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,28 +19,27 @@ from staf.signals.host_copy import Arriving, to_host
 Predict = Callable[[Tensor], Tensor]
 Crop = tuple[float, float, float, float]
 # Points that are evaluated together, by type of device.
-CHUNK = {"cpu": 2**16, "cuda": 2**18}
+RENDER_POINTS = {"cpu": 2**16, "cuda": 2**18}
 
 
-class View(NamedTuple):
-    """Where an image is looked at: the positions of the output's rows (h,) and columns (w,)."""
+class OutputGrid(NamedTuple):
+    """Where a field is evaluated: the positions of the output's samples along each axis."""
 
-    rows: Tensor
-    columns: Tensor
+    axes: tuple[Tensor, ...]
 
     @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.rows), len(self.columns)
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(axis) for axis in self.axes)
 
 
-def view(
+def output_grid(
     shape: tuple[int, int],
     *,
     crop: Crop | None = None,
     size: tuple[int, int] | None = None,
     scale: float | None = None,
     convention: Convention = "centres",
-) -> View:
+) -> OutputGrid:
     """The rows and columns of a rendering of a source grid of `shape` (h, w).
 
     Args:
@@ -49,7 +49,7 @@ def view(
         convention: that of the fit. `centres` takes the cell centres of the new grid, so that every scale shows the
             same picture; `ends` spreads the samples from the first source pixel to the last.
 
-    >>> view((4, 6), scale=0.5).shape, view((4, 6), crop=(1, 0, 3, 4), size=(20, 10)).shape
+    >>> output_grid((4, 6), scale=0.5).shape, output_grid((4, 6), crop=(1, 0, 3, 4), size=(20, 10)).shape
     ((2, 3), (10, 20))
     """
     height, width = shape
@@ -60,77 +60,103 @@ def view(
         )
     if convention == "ends" and min(right - left, bottom - top) < 1:
         raise SignalError(f"crop must hold at least one pixel under the 'ends' convention, got {crop}")
+    if size is not None and min(size) < 1:
+        raise SignalError(f"size must be (width, height) of at least one pixel, got {size}")
+    counts = None if size is None else size[::-1]
+    return window_grid(shape, ((top, bottom), (left, right)), counts, scale, convention)
+
+
+def window_grid(
+    shape: Sequence[int],
+    windows: Sequence[tuple[float, float]],
+    size: Sequence[int] | None = None,
+    scale: float | None = None,
+    convention: Convention = "centres",
+) -> OutputGrid:
+    """Samples over the window [start, stop) of each axis of a source grid of any dimension, by `size` or `scale`.
+
+    >>> window_grid((4, 6, 8), [(0, 4), (0, 6), (2, 4)], scale=2).shape
+    (8, 12, 4)
+    """
     if size is not None and scale is not None:
-        raise SignalError(f"size and scale exclude each other, got size={size} and scale={scale}")
+        raise SignalError(f"size and scale exclude each other, got size={tuple(size)} and scale={scale}")
     if scale is not None and not 0 < scale < float("inf"):
         raise SignalError(f"scale must be a positive number, got {scale}")
     factor = 1.0 if scale is None else scale
-    columns, rows = (round((right - left) * factor), round((bottom - top) * factor)) if size is None else size
-    if size is not None and min(size) < 1:
-        raise SignalError(f"size must be (width, height) of at least one pixel, got {size}")
-    return View(
-        grid.window(height, top, bottom, max(1, rows), convention),
-        grid.window(width, left, right, max(1, columns), convention),
+    counts = [round((stop - start) * factor) for start, stop in windows] if size is None else size
+    return OutputGrid(
+        tuple(
+            grid.window(n, start, stop, max(1, count), convention)
+            for n, (start, stop), count in zip(shape, windows, counts, strict=True)
+        )
     )
 
 
 def render_bands(
     predict: Predict,
-    view: View,
+    output: OutputGrid,
     *,
     encode: Callable[[Tensor], Arriving],
     chunk: int | None = None,
     device: torch.device | str | None = None,
 ) -> Iterator[np.ndarray]:
-    """Bands (k, w, c) of a rendering from the top, through `encode`, each of at most `chunk` points or one row.
+    """Bands (k, ..., c) of a rendering along its first axis, through `encode`, each of at most `chunk` points or one
+    row.
 
     On a GPU a band is handed out when the next one has been started, so that it computes while the host writes.
     """
     if chunk is not None and chunk < 1:
         raise SignalError(f"chunk must be at least 1 point, got {chunk}")
-    height, width = view.shape
-    rows, columns = view.rows.to(device), view.columns.to(device)
-    chunk = chunk or CHUNK.get(rows.device.type, CHUNK["cpu"])
+    first, *rest = (axis.to(device) for axis in output.axes)
+    height, width = len(first), math.prod(output.shape[1:])
+    chunk = chunk or points_at_once(first.device)
     step = max(1, chunk // width)
-    ahead = 1 if rows.is_cuda else 0
+    ahead = 1 if first.is_cuda else 0
     started: deque[list[Arriving]] = deque()
+
+    def finished(parts: list[Arriving]) -> np.ndarray:
+        arrays = [part() for part in parts]
+        band = arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1)
+        return band.reshape(len(band), *output.shape[1:], band.shape[2])
+
     for top in range(0, height, step):
-        band = rows[top : top + step]
+        band = first[top : top + step]
         lefts = range(0, width, chunk)
-        started.append([encode(_evaluate(predict, band, columns[left : left + chunk])) for left in lefts])
+        parts = (_positions(rest, left, min(left + chunk, width), band) for left in lefts)
+        started.append([encode(_evaluate(predict, band, part)) for part in parts])
         if len(started) > ahead:
-            yield _joined(started.popleft())
+            yield finished(started.popleft())
     while started:
-        yield _joined(started.popleft())
+        yield finished(started.popleft())
 
 
-def _joined(parts: list[Arriving]) -> np.ndarray:
-    arrays = [part() for part in parts]
-    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1)
+def points_at_once(device: torch.device) -> int:
+    """How many points a device evaluates together where nothing else is said."""
+    return RENDER_POINTS.get(device.type, RENDER_POINTS["cpu"])
 
 
 def render_grid(
     predict: Predict,
-    view: View,
+    output: OutputGrid,
     *,
     encode: Callable[[Tensor], Arriving] | None = None,
     chunk: int | None = None,
     device: torch.device | str | None = None,
 ) -> np.ndarray:
-    """Evaluates `predict`, coordinates (n, 2) to values (n, c), on a view: an array (h, w, c).
+    """Evaluates `predict`, coordinates (n, d) to values (n, c), on an output grid: an array (*shape, c).
 
     The array is allocated once in the type that `encode` gives (float32 without one; `Image.encode` gives an image's
     own samples) and filled band by band, `chunk` points at a time (by default 65,536, on a GPU 262,144), on `device`.
 
-    >>> ramp = render_grid(lambda x: x[:, 1:], view((2, 2), scale=2))
+    >>> ramp = render_grid(lambda x: x[:, 1:], output_grid((2, 2), scale=2))
     >>> ramp[0, :, 0].tolist()
     [-0.75, -0.25, 0.25, 0.75]
     """
     out: np.ndarray | None = None
     top = 0
-    for band in render_bands(predict, view, encode=encode or _as_float32, chunk=chunk, device=device):
+    for band in render_bands(predict, output, encode=encode or _as_float32, chunk=chunk, device=device):
         if out is None:
-            out = np.empty((*view.shape, band.shape[2]), dtype=band.dtype)
+            out = np.empty((*output.shape, band.shape[-1]), dtype=band.dtype)
         out[top : top + len(band)] = band
         top += len(band)
     assert out is not None
@@ -141,12 +167,22 @@ def _as_float32(values: Tensor) -> Arriving:
     return to_host(values.to(torch.float32))
 
 
-def _evaluate(predict: Predict, rows: Tensor, columns: Tensor) -> Tensor:
-    """Values (h, w, c) at the product of `rows` (h,) and `columns` (w,)."""
-    h, w = len(rows), len(columns)
-    points = torch.stack([rows[:, None].expand(h, w), columns[None].expand(h, w)], dim=-1).reshape(h * w, 2)
+def _positions(axes: list[Tensor], start: int, stop: int, like: Tensor) -> Tensor:
+    """Combinations number `start` to `stop` of the positions along `axes`, in C order: (stop - start, len(axes))."""
+    index = torch.arange(start, stop, device=like.device)
+    columns = []
+    for axis in reversed(axes):
+        columns.append(axis[index % len(axis)])
+        index = index // len(axis)
+    return torch.stack(columns[::-1], dim=-1) if columns else like.new_zeros(stop - start, 0)
+
+
+def _evaluate(predict: Predict, first: Tensor, rest: Tensor) -> Tensor:
+    """Values (h, m, c) at the product of `first` (h,) and `rest` (m, d-1)."""
+    h, (m, others) = len(first), rest.shape
+    points = torch.cat([first[:, None, None].expand(h, m, 1), rest[None].expand(h, m, others)], dim=-1)
     with torch.no_grad():
-        values = predict(points)
-    if values.ndim != 2 or len(values) != h * w:
-        raise SignalError(f"predict must return values of shape ({h * w}, c), got {tuple(values.shape)}")
-    return values.reshape(h, w, values.shape[1])
+        values = predict(points.reshape(h * m, 1 + others))
+    if values.ndim != 2 or len(values) != h * m:
+        raise SignalError(f"predict must return values of shape ({h * m}, c), got {tuple(values.shape)}")
+    return values.reshape(h, m, values.shape[1])

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from torch import Tensor
 
-
-class Ranged(Protocol):
-    """A signal with a range of values; `value_offset_scale` (offset, scale) is optional."""
-
-    @property
-    def value_range(self) -> tuple[float, float]: ...
+if TYPE_CHECKING:
+    from staf.signals.base import Signal
 
 
 class ValueTransform(NamedTuple):
@@ -46,10 +42,10 @@ class ValueTransform(NamedTuple):
 IDENTITY = ValueTransform(0.0, 1.0, 0.0, 1.0)
 
 
-def value_transform(signal: Ranged) -> ValueTransform:
-    """The transform of a signal: its `value_offset_scale`, or its `value_range` brought to [0, 1].
+def value_transform(signal: Signal) -> ValueTransform:
+    """The transform of a signal, from its `value_offset_scale` and its `value_range`.
 
-    Audio says (0, peak), so that a waveform is fitted as it swings, around zero, with peak 1.
+    An image's range is brought to [0, 1]; a waveform is divided by its peak, so that it is fitted around zero.
 
     >>> import numpy as np
     >>> from staf.kinds import Audio, Image
@@ -59,5 +55,5 @@ def value_transform(signal: Ranged) -> ValueTransform:
     ValueTransform(offset=0.0, scale=0.5, low=-1.0, high=1.0)
     """
     low, high = (float(end) for end in signal.value_range)
-    offset, scale = getattr(signal, "value_offset_scale", (low, high - low))
-    return ValueTransform(float(offset), float(scale), (low - offset) / scale, (high - offset) / scale)
+    offset, scale = (float(number) for number in signal.value_offset_scale)
+    return ValueTransform(offset, scale, (low - offset) / scale, (high - offset) / scale)

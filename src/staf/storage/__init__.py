@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from staf.storage.file import FileError, load_field, read_header, save_field
+from staf.storage.folder import FieldFolder
 
-__all__ = ["FileError", "load_field", "read_header", "save_field"]
+__all__ = ["FieldFolder", "FileError", "load_field", "read_header", "save_field"]

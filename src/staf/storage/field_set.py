@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from staf.storage import FileError, read_header
-from staf.storage.file import read_tensors
-
-INDEX = "index.json"
+from staf.storage.file import FileError, read_header, read_tensors
+from staf.storage.folder import INDEX, FieldFolder
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,7 @@ class FieldSet:
 def load_many(folder: str | os.PathLike[str], names: Sequence[str] | None = None) -> FieldSet:
     """The networks listed in `folder/index.json`, or those of them named, stacked.
 
-    All must have one architecture; a folder of grey and colour images has two, so name those of one.
+    All must have the same architecture; a folder of grey and colour images has two, so name those of one.
 
     >>> import numpy as np, staf, tempfile
     >>> from staf.storage.field_set import load_many
@@ -52,12 +48,12 @@ def load_many(folder: str | os.PathLike[str], names: Sequence[str] | None = None
     >>> load_many(folder).matrix().shape
     torch.Size([2, 198975])
     """
-    folder = Path(folder)
-    listed = field_files(folder)
+    opened = FieldFolder(folder)
+    listed = opened.files()
     chosen = list(listed) if names is None else list(names)
     unknown = [name for name in chosen if name not in listed]
     if unknown:
-        raise ValueError(f"names must be listed in {folder / 'index.json'}, got {', '.join(map(repr, unknown))}")
+        raise ValueError(f"names must be listed in {opened.path / INDEX}, got {', '.join(map(repr, unknown))}")
     if not chosen:
         raise FileError(f"{folder} lists no fitted fields")
     rows, metrics = [], []
@@ -75,21 +71,3 @@ def load_many(folder: str | os.PathLike[str], names: Sequence[str] | None = None
     assert first is not None
     stacked = {key: torch.stack([row[key] for row in rows]) for key in rows[0]}
     return FieldSet(chosen, first, stacked, metrics)
-
-
-def field_files(folder: str | os.PathLike[str]) -> dict[str, Path]:
-    """The file of each field that `folder/index.json` lists, by name."""
-    folder = Path(folder)
-    path = folder / INDEX
-    try:
-        fields = json.loads(path.read_text(encoding="utf-8"))["fields"]
-    except FileNotFoundError:
-        raise FileError(f"{folder} has no {INDEX}: it is not a folder that fit_many wrote") from None
-    except (ValueError, KeyError, TypeError):
-        raise FileError(f"{path} is not an index of fitted fields") from None
-    if not isinstance(fields, dict):
-        raise FileError(f"{path} is not an index of fitted fields")
-    for name in fields:
-        if Path(name).name != name:
-            raise FileError(f"{path} lists {name!r}, which is no file name")
-    return {name: folder / "fields" / f"{name}.safetensors" for name in fields}

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from staf._files import atomic_path
-from staf.nn import models
+from staf.nn import networks
 
 FORMAT_VERSION = 1
 METADATA_KEY = "staf"
@@ -26,6 +26,10 @@ MAX_HEADER_BYTES = 32 * 2**20
 # Parsed JSON takes up to 30 times its text, by the number of its entries; a header of ours has some ten a tensor.
 MAX_ENTRIES = 2**18
 MAX_AXES = 16
+# Names in the metadata of a field that say what the file holds and how it was trained; a task may not use them.
+RESERVED = frozenset(
+    ("format", "complex", "kind", "architecture", "module", "seed", "from_seed", "recipe", "steps", "stopped")
+) | frozenset(("metrics", "seconds", "device", "versions", "fingerprint"))
 FLOATS = ("F64", "F32", "F16", "BF16")
 _BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1}
 
@@ -56,7 +60,7 @@ def write(path: str | os.PathLike[str], tensors: dict[str, Tensor], metadata: di
             complex_names.append(name)
             tensor = torch.view_as_real(tensor.resolve_conj())
         plain[name] = tensor.contiguous().clone()
-    document = {"format": FORMAT_VERSION, "complex": complex_names, **metadata}
+    document = {**metadata, "format": FORMAT_VERSION, "complex": complex_names}
     # safetensors reports a full disk by an error of its own; Python's file raises the OSError that has a reason.
     data = save(plain, metadata={METADATA_KEY: json.dumps(document)})
     with atomic_path(path) as temporary:
@@ -169,7 +173,7 @@ def save_field(path: str | os.PathLike[str], field: nn.Module, metadata: dict[st
     baked = getattr(field, "baked", None)
     module = baked() if callable(baked) else field
     architecture = getattr(module, "architecture", None)
-    document = {"kind": "field", "architecture": architecture, **metadata}
+    document = {**metadata, "kind": "field", "architecture": architecture}
     if architecture is None:
         document["module"] = f"{type(module).__module__}.{type(module).__qualname__}"
     write(path, module.state_dict(), document)
@@ -182,7 +186,7 @@ def load_field(path: str | os.PathLike[str], module: nn.Module | None = None) ->
     """
     header = read_header(path)
     if header.metadata.get("kind") != "field":
-        raise FileError(f"{path} is a checkpoint of a fit under way, not a fitted field; go on with it by resume")
+        raise FileError(f"{path} is a checkpoint of an interrupted fit, not a fitted field; continue it with resume")
     own = module is None
     if module is None:
         module = _build_empty(header)
@@ -203,7 +207,7 @@ def _build_empty(header: Header) -> nn.Module:
         )
     try:
         with torch.device("meta"):
-            return models.build(architecture)
+            return networks.build(architecture)
     except (ValueError, TypeError) as error:
         raise FileError(f"{header.path} names a network that cannot be built: {error}") from None
 

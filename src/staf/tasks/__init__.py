@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from staf.signals.base import Signal
 from staf.signals.grid import Convention
+from staf.tasks.callbacks import KeepBestHeldOut, Oracle
 from staf.tasks.denoising import Denoising
-from staf.tasks.occupancy import Occupancy
+from staf.tasks.inverse import InverseProblem
 from staf.tasks.reconstruction import Reconstruction
 from staf.tasks.super_resolution import SuperResolution
-from staf.tasks.watching import KeepBestHeldOut, Oracle
-
-# The task that fits a signal of each kind; the others are reconstructed sample by sample.
-BY_KIND: dict[str, Any] = {"shape": Occupancy}
+from staf.training.task import Task
 
 
-def task_for(signal: Any, convention: Convention = "centres") -> Any:
-    """The task that `staf.fit` solves for a signal.
+def task_for(signal: Signal, convention: Convention = "centres") -> Task:
+    """The task that `staf.fit` solves for a signal: the one that its kind has.
 
     >>> from staf.kinds import Shape
     >>> type(task_for(Shape.sphere(resolution=8))).__name__
     'Occupancy'
     """
-    return BY_KIND.get(signal.kind, Reconstruction)(signal, convention)
+    return signal.task(convention)
 
 
 __all__ = [
-    "BY_KIND",
     "Denoising",
+    "InverseProblem",
     "KeepBestHeldOut",
-    "Occupancy",
     "Oracle",
     "Reconstruction",
     "SuperResolution",

@@ -1,51 +1,53 @@
-"""Denoising: fit a noisy image, and stop where pixels that were not fitted say so."""
+"""Denoising: fit a noisy signal, and stop where samples that were not fitted say so."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Self
 
 import torch
 from torch import Tensor, nn
 
-from staf.kinds import Image
+from staf._documents import Document
 from staf.operators import PhotonNoise
+from staf.planning.restoration import DENOISING_RULES
+from staf.planning.situation import Rule
+from staf.signals.base import Signal
 from staf.signals.grid import Convention, coordinates
 from staf.signals.value_transform import value_transform
-from staf.tasks.image_measures import image_measures
-from staf.tasks.whole_image import seen_signal, whole_image
+from staf.tasks.whole_grid import reconstructed, whole_grid
 from staf.training.history import decibels
 from staf.training.task import Batch, Predict
 
 
 class Denoising:
-    """Minimise |f(x_i) - y_i|^2 over a noisy image's pixels, except a random share that is held out.
+    """Minimise |f(x_i) - y_i|^2 over a noisy signal's samples, except a random share that is held out.
 
-    The error at the held-out pixels is, but for the noise's own variance, an unbiased estimate of the error against
-    the clean image, so that `watching.KeepBestHeldOut` finds where to stop without seeing it. `truth` is only ever
-    measured against. `reconstruction` is the image that the last `evaluate` has seen.
+    The error at the held-out samples is, but for the noise's own variance, an unbiased estimate of the error against
+    the clean signal, so that `callbacks.KeepBestHeldOut` finds where to stop without seeing it. `truth` is only used to
+    measure. `reconstruction` is the signal that the last `evaluate` measured.
 
     Args:
-        observed: the noisy image.
+        observed: the noisy signal.
         truth: the clean one, where it is known.
-        held_out: the share of pixels held out, in [0, 1).
+        held_out: the share of samples held out, in [0, 1).
         generator: draws which.
 
     >>> import numpy as np
+    >>> from staf.kinds import Image
     >>> image = Image(np.full((10, 10), 128, np.uint8))
     >>> task = Denoising.simulated(image, PhotonNoise(10), generator=torch.Generator().manual_seed(0), held_out=0.1)
     >>> task.points, len(task.held_out_index)
     (90, 10)
     """
 
-    in_features = 2
-
     def __init__(
         self,
-        observed: Image,
+        observed: Signal,
         *,
         generator: torch.Generator,
-        truth: Image | None = None,
+        truth: Signal | None = None,
         held_out: float = 0.05,
         convention: Convention = "centres",
     ) -> None:
@@ -53,34 +55,34 @@ class Denoising:
             raise ValueError(f"held_out must be a share of the pixels in [0, 1), got {held_out}")
         if truth is not None and (truth.shape, truth.out_features) != (observed.shape, observed.out_features):
             raise ValueError(
-                f"truth must have the observed {observed.height}x{observed.width} pixels and {observed.out_features} "
-                f"channels, got {truth.height}x{truth.width} and {truth.out_features}"
+                f"truth must have the observed {_size(observed)} pixels and {observed.out_features} "
+                f"channels, got {_size(truth)} and {truth.out_features}"
             )
         self.observed, self.truth, self.convention = observed, truth, convention
-        self.signal: Image = observed if truth is None else truth
-        self.out_features = observed.out_features
+        self.signal: Signal = observed if truth is None else truth
+        self.in_features, self.out_features = observed.in_features, observed.out_features
         self.transform = value_transform(self.signal)
         self.target = self.transform.fitted(observed.values())
         self.coordinates = coordinates(observed.shape, convention)
         order = torch.randperm(len(self.target), generator=generator, device=generator.device).cpu()
         held = min(len(order) - 1, round(held_out * len(order)))
-        self.reconstruction: Image | None = None
+        self.reconstruction: Signal | None = None
         self.held_out_index, self.train_index = order[:held].sort().values, order[held:].sort().values
 
     @classmethod
     def simulated(
         cls,
-        truth: Image,
+        truth: Signal,
         noise: PhotonNoise,
         *,
         generator: torch.Generator,
         held_out: float = 0.05,
         convention: Convention = "centres",
     ) -> Denoising:
-        """The task of a clean image seen through `noise`; the observation is not clipped."""
+        """The task of a clean signal seen through `noise`; the observation is not clipped."""
         transform = value_transform(truth)
         seen = transform.values(noise(transform.fitted(truth.values()), generator))
-        observed = Image(seen.reshape(*truth.shape, -1).numpy(), name=truth.name, profile=truth.profile)
+        observed = truth.with_floats(seen)
         return cls(observed, generator=generator, truth=truth, held_out=held_out, convention=convention)
 
     @property
@@ -102,7 +104,7 @@ class Denoising:
         return torch.dot(error, batch.weight.to(error.dtype))
 
     def held_out_error(self, predict: Predict) -> float:
-        """Mean squared error at the pixels that training does not see."""
+        """Mean squared error at the samples that training does not see."""
         if not len(self.held_out_index):
             raise ValueError("held_out must be positive to measure an error there, got 0")
         seen = self.transform.clamp(predict(self.coordinates[self.held_out_index])).detach()
@@ -110,24 +112,28 @@ class Denoising:
 
     def evaluate(self, predict: Predict) -> dict[str, float]:
         """PSNR and SSIM against the truth; without one, the PSNR against the noisy pixels."""
-        restored = self.restored(predict).cpu()
-        self.reconstruction = seen_signal(self.signal, self.transform, restored)
+        prediction = self.predict(predict).cpu()
+        self.reconstruction = reconstructed(self.signal, self.transform, prediction)
         if self.truth is not None:
-            return image_measures(restored, self.transform.fitted(self.truth.values()), self.truth.shape)
-        return {"psnr": decibels(float((restored.double() - self.target.cpu()).square().mean()))}
+            return self.truth.measures(prediction, self.transform.fitted(self.truth.values()))
+        return {"psnr": decibels(float((prediction.double() - self.target.cpu()).square().mean()))}
 
     def psnr(self, predict: Predict) -> float:
         """PSNR against the truth alone."""
         assert self.truth is not None
         target = self.transform.fitted(self.truth.values())
-        return decibels(float((self.restored(predict).cpu().double() - target).square().mean()))
+        return decibels(float((self.predict(predict).cpu().double() - target).square().mean()))
 
-    def restored(self, predict: Predict) -> Tensor:
-        """The field at every pixel, (h*w, c), clamped."""
-        return whole_image(predict, self.signal.shape, self.transform, self.convention, self.target.device)
+    def predict(self, predict: Predict) -> Tensor:
+        """The field at every sample, (n, c), clamped."""
+        return whole_grid(predict, self.signal.shape, self.transform, self.convention, self.target.device)
 
-    def metadata(self) -> dict[str, Any]:
-        """Also which pixels are held out, as a hash: a fit goes on only with the same ones."""
+    def plan_rules(self) -> Mapping[str, Rule]:
+        """What this task changes of the rules of planning, by topic."""
+        return DENOISING_RULES
+
+    def metadata(self) -> Document:
+        """Also which samples are held out, as a hash: a fit is resumed only with the same ones."""
         held = self.held_out_index.cpu().numpy()
         return {
             "task": "denoising",
@@ -140,3 +146,7 @@ class Denoising:
         for name in ("target", "coordinates", "held_out_index", "train_index"):
             setattr(self, name, getattr(self, name).to(device))
         return self
+
+
+def _size(signal: Signal) -> str:
+    return "x".join(str(size) for size in signal.shape)

@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Self
+from typing import Self
 
 import torch
 from torch import Tensor, nn
 
-from staf.metrics import log_spectral_distance
+from staf._documents import Document
 from staf.ops.squared_error import weighted_squared_error
+from staf.signals.base import Signal
 from staf.signals.grid import Convention, coordinates
 from staf.signals.value_transform import value_transform
-from staf.tasks.image_measures import image_measures
-from staf.tasks.whole_image import seen_signal
-from staf.training.history import decibels
+from staf.tasks.whole_grid import reconstructed
 from staf.training.task import Batch, Predict
 
 # Coordinates of signals up to this many points are made once; larger ones are made batch by batch.
 CACHED_POINTS = 2**22
-
-
-class GridSignal(Protocol):
-    """A signal sampled on a regular grid."""
-
-    kind: str
-    in_features: int
-    out_features: int
-    value_range: tuple[float, float]
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-
-    def values(self) -> Tensor: ...
-
-    def metadata(self) -> dict[str, Any]: ...
-
-    def from_values(self, values: Tensor) -> Any: ...
+# Points whose coordinates are held at once while the whole signal is predicted.
+EVALUATED_POINTS = 2**20
 
 
 class Reconstruction:
@@ -43,7 +26,7 @@ class Reconstruction:
 
     Values are fitted as `signals.value_transform` says: images in [0, 1], audio divided by its peak in [-1, 1]; the
     peak is 1 in both. The loss of a batch is sum_i w_i |f(x_i) - y_i|^2 / c, with weights that add up to one.
-    `reconstruction` is the signal that the last `evaluate` has seen, so that it need not be computed again.
+    `reconstruction` is the signal that the last `evaluate` measured, so that it need not be computed again.
 
     >>> import numpy as np
     >>> from staf.kinds import Image
@@ -52,7 +35,7 @@ class Reconstruction:
     (6, torch.Size([6, 1]))
     """
 
-    def __init__(self, signal: GridSignal, convention: Convention = "centres") -> None:
+    def __init__(self, signal: Signal, convention: Convention = "centres") -> None:
         self.signal = signal
         self.convention: Convention = convention
         self.in_features = signal.in_features
@@ -60,7 +43,7 @@ class Reconstruction:
         self.transform = value_transform(signal)
         self.target = self.transform.fitted(signal.values())
         self.coordinates = coordinates(signal.shape, convention) if self.points <= CACHED_POINTS else None
-        self.reconstruction: Any = None
+        self.reconstruction: Signal | None = None
 
     @property
     def points(self) -> int:
@@ -89,25 +72,20 @@ class Reconstruction:
         return weighted_squared_error(field(batch.coordinates), batch.target, batch.weight)
 
     def evaluate(self, predict: Predict) -> dict[str, float]:
-        """PSNR of one fresh pass over all points, clamped, peak 1; images add SSIM, audio a spectral distance in dB."""
+        """The signal's own measures of one fresh pass over all points, clamped: PSNR with peak 1, and others."""
         prediction, target = self.predict(predict), self.target.float()
-        self.reconstruction = seen_signal(self.signal, self.transform, prediction)
-        if self.signal.kind == "image":
-            return image_measures(prediction, target, self.signal.shape)  # type: ignore[arg-type]
-        measures = {"psnr": decibels(float((prediction.double() - target.double()).square().mean()))}
-        if self.signal.kind == "audio":
-            measures["log_spectral_distance"] = float(log_spectral_distance(prediction, target))
-        return measures
+        self.reconstruction = reconstructed(self.signal, self.transform, prediction)
+        return self.signal.measures(prediction, target)
 
     def predict(self, predict: Predict) -> Tensor:
         """Every point's fitted number (n, c), clamped to its range, without holding all coordinates at once."""
         parts = []
-        for start in range(0, self.points, 2**20):
-            index = torch.arange(start, min(start + 2**20, self.points), device=self.target.device)
+        for start in range(0, self.points, EVALUATED_POINTS):
+            index = torch.arange(start, min(start + EVALUATED_POINTS, self.points), device=self.target.device)
             parts.append(self.transform.clamp(predict(self.batch(index).coordinates)).float())
         return torch.cat(parts)
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Document:
         return {"task": "reconstruction", "convention": self.convention, "signal": self.signal.metadata()}
 
     def to(self, device: torch.device | str) -> Self:

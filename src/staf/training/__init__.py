@@ -5,16 +5,19 @@ from __future__ import annotations
 from staf.training.checkpoint import Checkpoint
 from staf.training.history import History
 from staf.training.interrupt import Interrupted
-from staf.training.loop import Result, State, run
 from staf.training.optim.muon import Muon
 from staf.training.optim.soap import Soap
 from staf.training.prediction import predictor
 from staf.training.recipe import Recipe
+from staf.training.result import Result
 from staf.training.schedules import Constant, Cosine, Exponential
+from staf.training.state import Callback, State
 from staf.training.task import Batch, Task
+from staf.training.trainer import run, train
 
 __all__ = [
     "Batch",
+    "Callback",
     "Checkpoint",
     "Constant",
     "Cosine",
@@ -29,4 +32,5 @@ __all__ = [
     "Task",
     "predictor",
     "run",
+    "train",
 ]

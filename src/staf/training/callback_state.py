@@ -1,4 +1,4 @@
-"""What callbacks have found so far, as tensors of a checkpoint."""
+"""The state of callbacks, as tensors of a checkpoint."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from staf.storage.file import FileError
 
 
 @runtime_checkable
-class Remembering(Protocol):
-    """A callback whose findings decide how a fit goes on or ends, so that they belong to its checkpoint."""
+class Stateful(Protocol):
+    """A callback whose state decides how a fit continues or ends, so that it belongs to the checkpoint."""
 
     def tensors(self) -> dict[str, Tensor]:
-        """All that it has found, at least one tensor."""
+        """The whole state, at least one tensor."""
         ...
 
     def load_tensors(self, tensors: dict[str, Tensor]) -> None:
-        """Go on from what `tensors` returned; a ValueError or KeyError says that they are not of this callback."""
+        """Continue from what `tensors` returned; a ValueError or KeyError says that they are not of this callback."""
         ...
 
 
 def gather(callbacks: Iterable[object]) -> dict[str, Tensor]:
-    """The findings of all callbacks that remember, named by their place among these.
+    """The state of all callbacks that have one, named by their place among these.
 
     >>> import torch
     >>> class Count:
@@ -38,23 +38,23 @@ def gather(callbacks: Iterable[object]) -> dict[str, Tensor]:
     """
     return {
         f"{i}/{name}": tensor
-        for i, callback in enumerate(_remembering(callbacks))
+        for i, callback in enumerate(_stateful(callbacks))
         for name, tensor in callback.tensors().items()
     }
 
 
-def restore(callbacks: Iterable[object], findings: dict[str, Tensor]) -> None:
-    """Give each callback back what it had found; other callbacks than those of the checkpoint are refused."""
-    remembering = _remembering(callbacks)
-    saved = {name.partition("/")[0] for name in findings}
-    if saved != {str(i) for i in range(len(remembering))}:
+def restore(callbacks: Iterable[object], state: dict[str, Tensor]) -> None:
+    """Give each callback its saved state; other callbacks than those of the checkpoint are refused."""
+    stateful = _stateful(callbacks)
+    saved = {name.partition("/")[0] for name in state}
+    if saved != {str(i) for i in range(len(stateful))}:
         raise FileError(
-            f"the checkpoint holds what {len(saved)} callbacks have found, and {len(remembering)} that remember were "
-            "given: resume with the same ones"
+            f"the checkpoint holds the state of {len(saved)} callbacks, and {len(stateful)} callbacks with a state "
+            "were given: resume with the same ones"
         )
-    for i, callback in enumerate(remembering):
+    for i, callback in enumerate(stateful):
         prefix = f"{i}/"
-        own = {name.removeprefix(prefix): tensor for name, tensor in findings.items() if name.startswith(prefix)}
+        own = {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
         try:
             callback.load_tensors(own)
         except (KeyError, ValueError, OverflowError) as error:
@@ -63,5 +63,5 @@ def restore(callbacks: Iterable[object], findings: dict[str, Tensor]) -> None:
             ) from None
 
 
-def _remembering(callbacks: Iterable[object]) -> list[Remembering]:
-    return [callback for callback in callbacks if isinstance(callback, Remembering)]
+def _stateful(callbacks: Iterable[object]) -> list[Stateful]:
+    return [callback for callback in callbacks if isinstance(callback, Stateful)]

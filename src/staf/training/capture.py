@@ -15,8 +15,8 @@ class CapturedStepper(Stepper):
     """A `Stepper` whose step is recorded once and replayed, so that the host launches one graph a step.
 
     The first steps are launched one by one (kernels compile, the optimiser makes its state); recording then runs
-    nothing, so that a captured fit takes the same steps as an eager one. Where recording fails, the steps go on one by
-    one and `notes` says why.
+    nothing, so that a captured fit takes the same steps as an eager one. Where recording fails, all steps are
+    launched one by one and `notes` says why.
     """
 
     def __init__(self, *arguments: object, **options: object) -> None:

@@ -1,4 +1,4 @@
-"""Checkpoints: all that a fit needs in order to go on as if it had never stopped."""
+"""Checkpoints: all that a fit needs in order to continue as if it had never stopped."""
 
 from __future__ import annotations
 
@@ -14,14 +14,18 @@ from torch import Tensor, nn
 from staf.storage import file
 from staf.training.batches import Batches
 from staf.training.history import History
+from staf.training.jittered_batches import JitteredBatches
 from staf.training.optim.optimiser import Optimiser
 from staf.training.recipe import Recipe
 from staf.training.task import Task
 
+# The name that files of format 1 give to the state of callbacks.
+CALLBACKS = "findings/"
+
 
 @dataclass
 class Checkpoint:
-    """A fit at a step: weights, optimiser state, batch order, best weights so far, history, what callbacks have found.
+    """A fit at a step: weights, optimiser state, batch order, best weights so far, history, the state of callbacks.
 
     `stopped` says why the training was over, where it was the measuring that was interrupted.
     """
@@ -42,7 +46,7 @@ class Checkpoint:
     position: int
     chunk: int
     notes: list[str]
-    findings: dict[str, Tensor]
+    callback_state: dict[str, Tensor]
     stopped: str | None
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -53,7 +57,7 @@ class Checkpoint:
             **{f"best/{name}": tensor for name, tensor in self.best.items()},
             **{f"optimiser/{name}": tensor for name, tensor in self.optimiser.items()},
             **{f"history/{name}": torch.tensor(column, dtype=torch.float64) for name, column in history.items()},
-            **{f"findings/{name}": tensor for name, tensor in self.findings.items()},
+            **{f"{CALLBACKS}{name}": tensor for name, tensor in self.callback_state.items()},
             "batches/generator": self.generator,
         }
         metadata = {
@@ -82,7 +86,7 @@ class Checkpoint:
                 best=file.read_tensors(header, "best/"),
                 optimiser=file.read_tensors(header, "optimiser/"),
                 generator=file.read_tensors(header, "batches/")["generator"],
-                findings=file.read_tensors(header, "findings/"),
+                callback_state=file.read_tensors(header, CALLBACKS),
                 **plain,
             )
         except file.FileError:
@@ -90,7 +94,9 @@ class Checkpoint:
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise file.FileError(f"{path} is not a complete checkpoint: {error}") from None
 
-    def restore(self, field: nn.Module, optimiser: Optimiser, batches: Batches, fingerprint: str) -> None:
+    def restore(
+        self, field: nn.Module, optimiser: Optimiser, batches: Batches | JitteredBatches, fingerprint: str
+    ) -> None:
         """Put a fit back where this checkpoint was taken."""
         if fingerprint != self.fingerprint:
             raise file.FileError("the checkpoint was made with other data; resume with the same signal and recipe")
@@ -105,7 +111,8 @@ class Checkpoint:
             field.load_state_dict(self.field)
         except RuntimeError as error:
             raise file.FileError(f"the checkpoint was made with another network: {error}") from None
-        if self.best.keys() != self.field.keys() or self.position > batches.per_epoch:
+        shapes, best = ({name: tensor.shape for name, tensor in part.items()} for part in (self.field, self.best))
+        if best != shapes or self.position > batches.per_epoch:
             raise file.FileError("the checkpoint is not complete: its best weights or its place in the epoch are wrong")
         try:
             optimiser.load_tensors(self.optimiser)

@@ -1,4 +1,4 @@
-"""What is refused before a fit begins: a field of other shapes, or a budget other than the one to go on with."""
+"""What is refused before a fit begins: a field of other shapes, another budget, metadata that would not be readable."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 import torch
 from torch import nn
 
-from staf.storage.file import FileError
-from staf.training.loop import predictor
+from staf.storage.file import RESERVED, FileError
+from staf.training.prediction import predictor
 from staf.training.recipe import Recipe
 from staf.training.task import Task
 
 
 def check_budget(path: Any, saved: Recipe, **given: float | None) -> None:
-    """A fit goes on with the budget it began with: another one would have had another schedule."""
+    """A fit is resumed with the budget it began with: another one would have had another schedule."""
     for name, value in given.items():
         was = getattr(saved, name)
         if value is not None and value != was:
-            raise FileError(f"{path} was made with {name}={was}, got {name}={value}: leave {name} out to go on")
+            raise FileError(f"{path} was made with {name}={was}, got {name}={value}: leave {name} out to continue")
 
 
 def check_features(field: nn.Module, task: Task) -> None:
@@ -34,6 +34,15 @@ def check_features(field: nn.Module, task: Task) -> None:
         raise ValueError(
             f"the field maps {got[0]} coordinates to {got[1]} values, and the signal needs {expected[0]} to "
             f"{expected[1]}"
+        )
+
+
+def check_metadata(task: Task) -> None:
+    """A task's own metadata may not have the names that the file of a field uses itself."""
+    taken = sorted(RESERVED & set(task.metadata()))
+    if taken:
+        raise ValueError(
+            f"metadata() of {type(task).__name__} must not use the reserved name {taken[0]!r}: give it another one"
         )
 
 

@@ -1,48 +1,79 @@
-"""The last good weights of a fit, and when it has diverged."""
+"""When a network has diverged, and the weights to return to."""
 
 from __future__ import annotations
 
-import copy
 import math
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
-from torch import Tensor, nn
+import torch
+from torch import Tensor
 
 
-@dataclass
-class Keeper:
-    """Keeps the last good weights, and decides when a fit has diverged.
+class Divergence:
+    """Keeps the best weights of each network, and decides when one has diverged.
 
     Diverged means: the loss is not finite, or over ten times its first value and over one (the square of the peak), or
     it stayed a hundred times above its best for `patience` steps (short spikes recover, and are left alone). The
-    weights after a step are judged by the next loss, so a copy is a candidate until then.
+    weights after a step are judged by the next loss, so a copy is a candidate until then. What one network does has no
+    effect on the others.
+
+    `tensors()` returns what is kept, each tensor with a leading axis of networks.
     """
 
-    patience: int
-    first: float = math.nan
-    best: float = math.inf
-    best_step: int = 0
-    weights: dict[str, Tensor] = field(default_factory=dict)
-    candidate: dict[str, Tensor] = field(default_factory=dict)
+    def __init__(self, tensors: Callable[[], list[Tensor]], networks: int, patience: int) -> None:
+        self.tensors, self.patience = tensors, patience
+        self.first = torch.full((networks,), math.nan, dtype=torch.float64)
+        self.best = torch.full((networks,), math.inf, dtype=torch.float64)
+        self.best_step = torch.zeros(networks, dtype=torch.long)
+        self._watched = torch.ones(networks, dtype=torch.bool)
+        self._kept = [tensor.detach().clone() for tensor in tensors()]
+        self._candidate = [tensor.clone() for tensor in self._kept]
 
-    def start(self, module: nn.Module) -> None:
-        self.candidate = copy.deepcopy(module.state_dict())
-        if not self.weights:
-            self.weights = self.candidate
+    def resume(self, first: float, best: float, best_step: int, weights: list[Tensor]) -> None:
+        """Go back to where the checkpoint of a single network was taken."""
+        self.first[0], self.best[0], self.best_step[0] = first, best, best_step
+        for kept, saved, candidate, present in zip(self._kept, weights, self._candidate, self.tensors(), strict=True):
+            kept.copy_(saved[None])
+            candidate.copy_(present)
 
-    def look(self, step: int, losses: list[float], module: nn.Module) -> str | None:
-        """Judge the losses of `step` and those after it; return what is wrong, or None."""
-        if losses[0] <= self.best:
-            self.best, self.best_step, self.weights = losses[0], step, self.candidate
-        if math.isnan(self.first):
-            self.first = losses[0]
-        for loss in losses:
-            if not math.isfinite(loss):
-                return f"the loss became {loss}"
-            if loss > max(10 * self.first, 1.0):
-                return f"the loss rose from {self.first:.3g} to {loss:.3g}"
+    def weights(self, network: int) -> list[Tensor]:
+        """The best weights of a network, as `tensors()` lists them; later losses do not change them."""
+        return [kept[network].clone() for kept in self._kept]
+
+    def look(self, step: int, losses: Tensor) -> dict[int, str]:
+        """Judge the losses (steps, networks) of `step` and those after it; say which networks have diverged, and how.
+
+        A network is reported once, and is not looked at after that.
+        """
+        losses = losses.double()
+        self._keep(step, losses[0])
+        self.first = torch.where(self.first.isnan(), losses[0], self.first)
+        bad = ~losses.isfinite() | (losses > (10 * self.first).clamp(min=1.0))
         last = step + len(losses) - 1
-        if min(losses) > 100 * self.best and last - self.best_step > self.patience:
-            return f"the loss stayed near {losses[-1]:.3g} after {self.best:.3g} at step {self.best_step}"
-        self.candidate = copy.deepcopy(module.state_dict())
-        return None
+        high = (losses.amin(0) > 100 * self.best) & (last - self.best_step > self.patience)
+        found = {}
+        for network in torch.nonzero((bad.any(0) | high) & self._watched).flatten().tolist():
+            column = losses[:, network]
+            found[network] = self._reason(network, column[bad[:, network]].tolist(), column[-1].item())
+            self._watched[network] = False
+        return found
+
+    def _keep(self, step: int, losses: Tensor) -> None:
+        better = (losses <= self.best) & self._watched
+        if better.all():
+            self._kept, self._candidate = self._candidate, self._kept
+        elif better.any():
+            chosen = better.to(self._kept[0].device)
+            for kept, candidate in zip(self._kept, self._candidate, strict=True):
+                kept.copy_(torch.where(chosen.view(-1, *[1] * (kept.dim() - 1)), candidate, kept))
+        self.best = torch.where(better, losses, self.best)
+        self.best_step[better] = step
+        torch._foreach_copy_(self._candidate, [tensor.detach() for tensor in self.tensors()])
+
+    def _reason(self, network: int, bad: list[float], last: float) -> str:
+        if not bad:
+            best, step = self.best[network].item(), int(self.best_step[network])
+            return f"the loss stayed near {last:.3g} after {best:.3g} at step {step}"
+        if not math.isfinite(bad[0]):
+            return f"the loss became {bad[0]}"
+        return f"the loss rose from {self.first[network].item():.3g} to {bad[0]:.3g}"

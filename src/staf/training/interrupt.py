@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM during a fit: finish the step, write a checkpoint, say how to go on."""
+"""Ctrl-C and SIGTERM during a fit: finish the step, write a checkpoint, say how to continue."""
 
 from __future__ import annotations
 
@@ -55,3 +55,19 @@ def watch(*, at_once: bool = False) -> Iterator[Interruption]:
     finally:
         for number, old in previous.items():
             signal.signal(number, old)
+
+
+def interrupted(interruption: Interruption, path: Path | None, step: int, total: int | None) -> Interrupted:
+    """The error that tells a user at which step a fit was stopped, and how to continue.
+
+    >>> interruption = Interruption()
+    >>> interruption.signal_number = signal.SIGINT
+    >>> str(interrupted(interruption, Path("a.safetensors"), 3, 10))
+    "stopped by Ctrl-C after step 3 of 10; saved a.safetensors: rerun with resume='a.safetensors' to continue"
+    """
+    assert interruption.signal_number is not None
+    name = "Ctrl-C" if interruption.signal_number == signal.SIGINT else "SIGTERM"
+    message = f"stopped by {name} after step {step}" + (f" of {total}" if total else "")
+    if path is not None:
+        message += f"; saved {path}: rerun with resume={str(path)!r} to continue"
+    return Interrupted(message, path, interruption.signal_number, step)

@@ -1,265 +1,302 @@
-"""The one loop."""
+"""The loop: groups of steps until every network has ended, then the measuring."""
 
 from __future__ import annotations
 
 import copy
 import math
-import signal
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from staf._files import WriteError
-from staf.ops.linear import product_precision
-from staf.training import callback_state as findings
-from staf.training import interrupt
-from staf.training.batches import Batches
-from staf.training.capture import CapturedStepper
+from staf.ops.execution import Execution
+from staf.training import callback_state, interrupt
+from staf.training.assembly import assemble
 from staf.training.checkpoint import Checkpoint, fingerprint
-from staf.training.divergence import Keeper
+from staf.training.divergence import Divergence
 from staf.training.history import History, decibels
-from staf.training.optim.optimiser import Optimiser
 from staf.training.precision import at_step
 from staf.training.prediction import predictor
-from staf.training.progress import Progress, choose_mode
+from staf.training.progress import Shown
 from staf.training.recipe import Recipe
-from staf.training.stepper import Stepper
+from staf.training.result import Result
+from staf.training.state import Callback, State
 from staf.training.task import Task
+from staf.training.trainees import OneNetwork, SeveralNetworks
 
-CHECKPOINT_SECONDS = 60.0
-# A group of captured steps is about this long, so that progress moves and Ctrl-C is heard.
-GROUP_SECONDS = 0.25
-CHUNK = {"cpu": 2**14, "cuda": 2**20}
+# A group of captured steps is about this long, so that progress moves and Ctrl-C is heard. Several networks wait
+# longer, because the GPU is idle between groups while all their losses are looked at.
+GROUP_SECONDS, GROUP_SECONDS_OF_SEVERAL = 0.25, 1.0
 
 
 @dataclass
-class State:
-    """What a callback sees after a step; `stop(reason)` ends the fit there, with those weights.
+class _Course:
+    """How the training of one network went; `weights` are those of its end, where it ended before the others."""
 
-    A callback that has a method `finish(module)` is asked once more, before the field is measured: it may put other
-    weights in place, and returns a sentence that says so. What a callback has found is part of a checkpoint if it is
-    `findings.Remembering`.
-    """
-
-    step: int
-    steps: int | None
-    loss: float
-    psnr: float
-    seconds: float
-    field: nn.Module
-    history: History
+    history: History = field(default_factory=History)
+    steps: int = 0
     stopped: str | None = None
-
-    def stop(self, reason: str) -> None:
-        self.stopped = reason
-
-
-Callback = Callable[[State], None]
-
-
-@dataclass
-class Result:
-    """A trained field and how it came about."""
-
-    field: nn.Module
-    metrics: dict[str, float]
-    history: History
-    recipe: Recipe
-    seed: int
-    seconds: float
-    steps: int
-    stopped: str
     notes: list[str] = field(default_factory=list)
+    weights: list[Tensor] | None = None
+    confirm_after: float = 0.0
 
 
-def run(
-    task: Task,
-    module: nn.Module,
-    recipe: Recipe,
-    *,
-    seed: int = 0,
-    progress: bool | None = None,
-    callbacks: Sequence[Callback] = (),
-    checkpoint: str | Path | None = None,
-    resume: Checkpoint | None = None,
-    chunk: int | None = None,
-    title: str = "fit",
-) -> Result:
-    """Train `module` on `task` by `recipe`; the module is changed in place, and ends in evaluation mode.
+class Loop:
+    """The training of a call of `train`; the methods stand in the order in which they run."""
 
-    Batch order comes from `seed`. SIGINT or SIGTERM ends the step under way, writes a checkpoint (to `checkpoint`, or
-    into the current folder) and raises `Interrupted`. With `checkpoint` given, it is also written every minute.
-    """
-    first = next(module.parameters(), None)
-    if first is None:
-        raise ValueError(f"the field has no parameters to train: {type(module).__name__}")
-    device = first.device
-    module.train()
-    bind = getattr(module, "bind", None)
-    if bind is not None:
-        bind(task)
-    total = recipe.total_steps(task.points)
-    optimiser = Optimiser(module, recipe)
-    generator = torch.Generator(device).manual_seed(seed)
-    batches = Batches(task.points, recipe.batch_size(task.points), generator)
-    history, step, elapsed_before = History(), 0, 0.0
-    keeper = Keeper(patience=max(50, (total or 1000) // 10))
-    mark = fingerprint(task)
-    chunk = chunk or CHUNK.get(device.type, CHUNK["cuda"])
-    if resume is not None:
-        resume.restore(module, optimiser, batches, mark)
-        history, step, elapsed_before, chunk = resume.history, resume.step, resume.elapsed, resume.chunk
-        keeper.first = history.loss[0] if history.loss else math.nan
-        keeper.best, keeper.best_step, keeper.weights = resume.best_loss, resume.best_step, resume.best
-        findings.restore(callbacks, resume.findings)
-    keeper.start(module)
-    kind, group = (CapturedStepper, 100) if device.type == "cuda" else (Stepper, 1)
-    stepper = kind(task, module, optimiser, batches, group=group, chunk=chunk)
-    # A callback that looks every k steps sees the weights of those steps, not of the group's end.
-    together = min([group, *(callback.every for callback in callbacks if hasattr(callback, "every"))])
-    notes: list[str] = [] if resume is None else list(resume.notes)
-    started = time.monotonic()
-    last_saved = started
-    confirm_after = 0.0
-    step_seconds = GROUP_SECONDS / 2
-    # Seconds until the first steps were done. Compiling and recording are no part of a schedule over seconds: a slow
-    # start would skip the rise of its rates.
-    waited = 0.0
-    stopped: str | None = None if resume is None else resume.stopped
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        fields: Sequence[nn.Module],
+        recipe: Recipe,
+        seed: int,
+        execution: Execution,
+        callbacks: Sequence[Callback],
+        names: Sequence[str],
+        chunk: int | None,
+        resume: Checkpoint | None,
+    ) -> None:
+        several = len(tasks) > 1
+        if several and any(hasattr(callback, "finish") for callback in callbacks):
+            raise ValueError("a callback with finish(module) belongs to a single fit, got several networks")
+        self.fields, self.recipe, self.seed = fields, recipe, seed
+        self.execution, self.names = execution, names
+        self.trainee: OneNetwork | SeveralNetworks = (
+            SeveralNetworks(tasks, fields, recipe, execution) if several else OneNetwork(tasks[0], fields[0], execution)
+        )
+        # Those of the task itself run first: what they keep up to date belongs to the step that the others look at.
+        own = getattr(self.trainee.task, "callbacks", None)
+        self.callbacks: list[Callback] = [*(own() if own is not None else ()), *callbacks]
+        self.total = recipe.total_steps(self.trainee.task.points)
+        chunk = chunk if resume is None else resume.chunk
+        self.stepper = assemble(self.trainee.task, self.trainee.module, recipe, seed=seed, chunk=chunk)
+        self.courses = [_Course() for _ in tasks]
+        self.divergence = Divergence(self.trainee.tensors, len(tasks), patience=max(50, (self.total or 1000) // 10))
+        self.step, self.elapsed_before = 0, 0.0
+        if resume is not None:
+            self._restore(resume)
+        # A callback that looks every k steps sees the weights of those steps, not of the group's end.
+        self.together = min([self.stepper.group, *(c.every for c in self.callbacks if hasattr(c, "every"))])
+        self.group_seconds = GROUP_SECONDS_OF_SEVERAL if several else GROUP_SECONDS
+        self.step_seconds = self.group_seconds / 2
+        self.started = time.monotonic()
+        # Seconds until the first steps were done. Compiling and recording are not part of a schedule over seconds: a
+        # slow start would skip the rise of its rates.
+        self.waited = 0.0
 
-    def elapsed() -> float:
-        return elapsed_before + time.monotonic() - started
+    def run(self, bar: Shown, checkpoint: Path | None, checkpoint_seconds: float) -> list[Result]:
+        """Groups of steps until every network has ended, then the measuring."""
+        last_saved = self.started
+        try:
+            with bar, interrupt.watch() as interruption:
+                while self._is_under_way():
+                    losses = self._advance(bar)
+                    self._look_for_divergence(losses, bar)
+                    self._tell(losses, bar)
+                    if interruption and not self._all_diverged():
+                        raise self._interrupted(interruption, checkpoint, bar)
+                    if checkpoint is not None and time.monotonic() - last_saved > checkpoint_seconds:
+                        self._save_if_possible(checkpoint, bar)
+                        last_saved = time.monotonic()
+            return self._measure(bar, checkpoint)
+        finally:
+            self.trainee.leave()
 
-    def fraction(at: int, start: float = 0.0) -> float:
-        """How much of the fit is over at a step; of that after the first `start` seconds."""
-        by_steps = at / total if total else 0.0
-        by_time = 0.0
-        if recipe.seconds is not None and recipe.seconds > start:
-            by_time = (elapsed() - start) / (recipe.seconds - start)
+    def _is_under_way(self) -> bool:
+        """Whether a network is left to train; those that are ended by the budget are told so."""
+        left = [course for course in self.courses if course.stopped is None]
+        reason = None
+        if self.total is not None and self.step >= self.total:
+            reason = "finished"
+        elif self.recipe.seconds is not None and self.elapsed() >= self.recipe.seconds:
+            reason = "the time is up"
+        for course in left:
+            course.stopped = reason
+        return bool(left) and reason is None
+
+    def _advance(self, bar: Shown) -> Tensor:
+        """Take a group of steps and write its losses (steps, networks) into the histories."""
+        recipe, optimiser, step = self.recipe, self.stepper.optimiser, self.step
+        count = min(self.together, max(1, int(self.group_seconds / self.step_seconds)))
+        count = count if self.total is None else min(count, self.total - step)
+        multipliers = [recipe.schedule(self._fraction(step + i, self.waited)) for i in range(count)]
+        frozen = recipe.freeze_activations_from
+        rates = [optimiser.rates(m, frozen is not None and step + i >= frozen) for i, m in enumerate(multipliers)]
+        said = len(self.stepper.notes)
+        began = time.monotonic()
+        precision = at_step(recipe.precision, self._fraction(step, self.waited))
+        with self.execution.otherwise(precision).active():
+            losses = self.stepper.advance(rates)
+        self.step_seconds = max((time.monotonic() - began) / count, 1e-6)
+        self.waited = self.waited or self.elapsed() - self.elapsed_before
+        for sentence in self.stepper.notes[said:]:
+            bar.say(sentence)
+        self.seconds = self.elapsed()
+        self.step += count
+        for course, column in zip(self.courses, losses.unbind(1), strict=True):
+            if course.stopped is None:
+                course.steps = self.step
+                for i, loss in enumerate(column.tolist()):
+                    course.history.append(step + i, loss, multipliers[i], self.seconds)
+        return losses
+
+    def _look_for_divergence(self, losses: Tensor, bar: Shown) -> None:
+        for network, trouble in self.divergence.look(self.step - len(losses), losses).items():
+            course, best = self.courses[network], int(self.divergence.best_step[network])
+            if course.stopped is not None:
+                continue
+            course.stopped = f"diverged at step {self.step - 1}: {trouble}; the weights of step {best} are kept"
+            course.weights = self.divergence.weights(network)
+            course.notes.append(course.stopped)
+            if len(self.courses) == 1:
+                bar.say(course.stopped)
+
+    def _tell(self, losses: Tensor, bar: Shown) -> None:
+        """Show progress, call the callbacks, and see which networks have reached the target."""
+        left = [network for network, course in enumerate(self.courses) if course.stopped is None]
+        if not left:
+            return
+        mean = losses[-1, left].double().mean().item()
+        bar.update(self.step, mean, decibels(mean), self.seconds, self._fraction(self.step))
+        if not self.callbacks and self.recipe.target_db is None:
+            return
+        for network in left:
+            course, module = self.courses[network], self.trainee.member(network)
+            loss, name = course.history.loss[-1], self.names[network] if self.names else ""
+            psnr = decibels(loss)
+            state = State(
+                self.step, self.total, loss, psnr, self.seconds, module, course.history, network=network, name=name
+            )
+            for callback in self.callbacks:
+                callback(state)
+            course.stopped = state.stopped or self._reached(network, psnr)
+            if course.stopped is not None and len(self.courses) > 1:
+                course.weights = [tensor.detach()[network].clone() for tensor in self.trainee.tensors()]
+
+    def _reached(self, network: int, psnr: float) -> str | None:
+        """A sentence if a network has reached the target over all points, which is measured now and then."""
+        target, course = self.recipe.target_db, self.courses[network]
+        if target is None or psnr < target or self.elapsed() < course.confirm_after:
+            return None
+        began = self.elapsed()
+        predict = predictor(self.trainee.member(network), self.trainee.chunk(self.stepper.chunk), self.execution)
+        # A task of the user's own may measure other things; its training loss then decides alone.
+        task = self.trainee.tasks[network]
+        measured = getattr(task, "confirm", task.evaluate)(predict).get("psnr", psnr)
+        course.confirm_after = self.elapsed() + 5 * (self.elapsed() - began)
+        return f"reached {measured:.2f} dB" if measured >= target else None
+
+    def _measure(self, bar: Shown, checkpoint: Path | None) -> list[Result]:
+        """One fresh pass of each network over its points; interrupted, what was trained is kept."""
+        seconds = self.elapsed()
+        for network, course in enumerate(self.courses):
+            if course.weights is not None:
+                self._put_back(network, course.weights)
+        predicts = self.trainee.finish(self.recipe, self.trainee.chunk(self.stepper.chunk), self.execution)
+        final = copy.deepcopy(self.trainee.module.state_dict()) if checkpoint is not None else {}
+        notes = self.stepper.notes
+        with interrupt.watch(at_once=True) as interruption:
+            try:
+                finishing = [callback for callback in self.callbacks if hasattr(callback, "finish")]
+                notes = [*(callback.finish(self.trainee.module) for callback in finishing), *notes]
+                metrics = [task.evaluate(p) for task, p in zip(self.trainee.tasks, predicts, strict=True)]
+            except KeyboardInterrupt:
+                if not interruption or self._all_diverged():
+                    raise
+                if checkpoint is not None:
+                    self.trainee.module.load_state_dict(final)
+                raise self._interrupted(interruption, checkpoint, bar) from None
+        return [
+            Result(
+                field,
+                measures,
+                course.history,
+                self.recipe,
+                self.seed,
+                seconds,
+                course.steps,
+                str(course.stopped),
+                [*course.notes, *notes],
+            )
+            for field, measures, course in zip(self.fields, metrics, self.courses, strict=True)
+        ]
+
+    def _put_back(self, network: int, weights: list[Tensor]) -> None:
+        with torch.no_grad():
+            for tensor, kept in zip(self.trainee.tensors(), weights, strict=True):
+                tensor[network].copy_(kept)
+
+    def _all_diverged(self) -> bool:
+        return all((course.stopped or "").startswith("diverged") for course in self.courses)
+
+    def elapsed(self) -> float:
+        return self.elapsed_before + time.monotonic() - self.started
+
+    def _fraction(self, step: int, start: float = 0.0) -> float:
+        """How much of the training is over at a step; of that after the first `start` seconds."""
+        by_steps, by_time, seconds = step / self.total if self.total else 0.0, 0.0, self.recipe.seconds
+        if seconds is not None and seconds > start:
+            by_time = (self.elapsed() - start) / (seconds - start)
         return min(1.0, max(by_steps, by_time))
 
-    def save(path: Path) -> None:
-        generator, position = batches.state()
+    def _restore(self, saved: Checkpoint) -> None:
+        """Put a single fit back where its checkpoint was taken."""
+        stepper, (course,) = self.stepper, self.courses
+        saved.restore(self.trainee.module, stepper.optimiser, stepper.batches, fingerprint(self.trainee.tasks[0]))
+        callback_state.restore(self.callbacks, saved.callback_state)
+        self.step, self.elapsed_before = saved.step, saved.elapsed
+        course.history, course.steps = saved.history, saved.step
+        course.notes, course.stopped = list(saved.notes), saved.stopped
+        first = saved.history.loss[0] if saved.history.loss else math.nan
+        best = [saved.best[name] for name in self.trainee.module.state_dict()]
+        self.divergence.resume(first, saved.best_loss, saved.best_step, best)
+
+    def _save(self, path: Path) -> None:
+        """Write the checkpoint of a single fit."""
+        module, stepper, (course,) = self.trainee.module, self.stepper, self.courses
+        generator, position = stepper.batches.state()
         Checkpoint(
-            step=step,
-            seed=seed,
-            elapsed=elapsed(),
-            recipe=recipe,
-            fingerprint=mark,
+            step=self.step,
+            seed=self.seed,
+            elapsed=self.elapsed(),
+            recipe=self.recipe,
+            fingerprint=fingerprint(self.trainee.tasks[0]),
             architecture=getattr(module, "architecture", None),
-            history=history,
+            history=course.history,
             field=module.state_dict(),
-            best=keeper.weights,
-            best_loss=keeper.best,
-            best_step=keeper.best_step,
-            optimiser=optimiser.tensors(),
+            best=dict(zip(module.state_dict(), self.divergence.weights(0), strict=True)),
+            best_loss=self.divergence.best[0].item(),
+            best_step=int(self.divergence.best_step[0]),
+            optimiser=stepper.optimiser.tensors(),
             generator=generator,
             position=position,
             chunk=stepper.chunk,
-            notes=notes + stepper.notes,
-            findings=findings.gather(callbacks),
-            stopped=stopped,
+            notes=course.notes + stepper.notes,
+            callback_state=callback_state.gather(self.callbacks),
+            stopped=course.stopped,
         ).save(path)
 
-    def leave(interruption: interrupt.Interruption) -> interrupt.Interrupted:
-        path = Path(checkpoint) if checkpoint else Path(f"staf-interrupted-{mark[:8]}.safetensors")
+    def _save_if_possible(self, path: Path, bar: Shown) -> None:
         try:
-            save(path)
+            self._save(path)
         except WriteError as error:
-            bar.say(str(error.strerror))
-            path = Path(tempfile.mkdtemp(prefix="staf-")) / path.name
-            save(path)
-        return _interrupted(interruption, path, step, total)
+            # A disk that has filled up must not cost the fit; it may have room again by the end.
+            bar.say(f"no checkpoint: {error.strerror}")
 
-    with Progress(total, recipe.seconds, choose_mode(progress), title) as bar, interrupt.watch() as interruption:
-        while stopped is None:
-            if total is not None and step >= total:
-                stopped = "finished"
-                break
-            if recipe.seconds is not None and elapsed() >= recipe.seconds:
-                stopped = "the time is up"
-                break
-            count = min(together, max(1, int(GROUP_SECONDS / step_seconds)))
-            count = count if total is None else min(count, total - step)
-            multipliers = [recipe.schedule(fraction(step + i, waited)) for i in range(count)]
-            frozen = recipe.freeze_activations_from
-            rates = [
-                optimiser.rates(multiplier, frozen is not None and step + i >= frozen)
-                for i, multiplier in enumerate(multipliers)
-            ]
-            said = len(stepper.notes)
-            began = time.monotonic()
-            with product_precision(at_step(recipe.precision, fraction(step, waited))):
-                losses = stepper.advance(rates)[:, 0].tolist()
-            step_seconds = max((time.monotonic() - began) / count, 1e-6)
-            waited = waited or elapsed() - elapsed_before
-            for sentence in stepper.notes[said:]:
-                bar.say(sentence)
-            now = elapsed()
-            for i, (loss, multiplier) in enumerate(zip(losses, multipliers, strict=True)):
-                history.append(step + i, loss, multiplier, now)
-            trouble = keeper.look(step, losses, module)
-            step += count
-            loss = losses[-1]
-            if trouble is not None:
-                module.load_state_dict(keeper.weights)
-                stopped = f"diverged at step {step - 1}: {trouble}; the weights of step {keeper.best_step} are kept"
-                notes.append(stopped)
-                bar.say(stopped)
-                break
-            state = State(step, total, loss, decibels(loss), now, module, history)
-            bar.update(step, loss, state.psnr, now, fraction(step))
-            for callback in callbacks:
-                callback(state)
-            stopped = state.stopped
-            target = recipe.target_db
-            if stopped is None and target is not None and state.psnr >= target and now >= confirm_after:
-                # A task of one's own may measure other things; its training loss then decides alone.
-                measured = task.evaluate(predictor(module, stepper.chunk)).get("psnr", state.psnr)
-                confirm_after = elapsed() + 5 * (elapsed() - now)
-                if measured >= target:
-                    stopped = f"reached {measured:.2f} dB"
-            if interruption:
-                raise leave(interruption)
-            if checkpoint is not None and time.monotonic() - last_saved > CHECKPOINT_SECONDS:
-                try:
-                    save(Path(checkpoint))
-                except WriteError as error:
-                    # A disk that has filled up must not cost the fit; it may have room again by the end.
-                    bar.say(f"no checkpoint: {error.strerror}")
-                last_saved = time.monotonic()
-
-    seconds = elapsed()
-    module.eval()
-    final, sentences = copy.deepcopy(module.state_dict()), list(notes)
-    with interrupt.watch(at_once=True) as interruption:
-        try:
-            for callback in callbacks:
-                finish = getattr(callback, "finish", None)
-                if finish is not None:
-                    sentences.append(finish(module))
-            metrics = task.evaluate(predictor(module, stepper.chunk))
-        except KeyboardInterrupt:
-            if not interruption or stopped.startswith("diverged"):
-                raise
-            # Measuring can take long: what was trained is kept, and resuming measures it.
-            module.load_state_dict(final)
-            raise leave(interruption) from None
-    return Result(module, metrics, history, recipe, seed, seconds, step, stopped, sentences + stepper.notes)
-
-
-def _interrupted(
-    interruption: interrupt.Interruption, path: Path, step: int, total: int | None
-) -> interrupt.Interrupted:
-    assert interruption.signal_number is not None
-    name = "Ctrl-C" if interruption.signal_number == signal.SIGINT else "SIGTERM"
-    of = f" of {total}" if total else ""
-    message = (
-        f"stopped by {name} after step {step}{of}; saved {path}, and the same call with resume={str(path)!r} goes on"
-    )
-    return interrupt.Interrupted(message, path, interruption.signal_number, step)
+    def _interrupted(
+        self, interruption: interrupt.Interruption, path: Path | None, bar: Shown
+    ) -> interrupt.Interrupted:
+        """Save a single fit, elsewhere if need be, and say how to continue."""
+        if path is not None:
+            try:
+                self._save(path)
+            except WriteError as error:
+                bar.say(str(error.strerror))
+                path = Path(tempfile.mkdtemp(prefix="staf-")) / path.name
+                self._save(path)
+        return interrupt.interrupted(interruption, path, self.step, self.total)

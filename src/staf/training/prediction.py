@@ -8,30 +8,35 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor, nn
 
-from staf.ops.linear import current_precision, product_precision
+from staf.ops.execution import DEFAULT, Execution
+from staf.ops.linear import current_precision
 from staf.training.replay import parts_of, replayed
 from staf.training.task import Predict
 
 
-def predictor(module: nn.Module, chunk: int) -> Predict:
+def predictor(module: nn.Module, chunk: int, execution: Execution = DEFAULT) -> Predict:
     """Evaluate a field without gradients, `chunk` points at a time, so that memory stays bounded.
 
     A module is put in evaluation mode for the pass (dropout off, stored means of batch normalisation).
 
-    On CUDA the hidden products are split-bfloat16, whose error of 4e-6 no measure below 100 dB can see, unless a
-    `product_precision` block around the call says otherwise. A pass of the library's own networks over few points is
-    recorded there when it is asked for again, and replayed (`replay`).
+    On CUDA the hidden products are split-bfloat16, whose error of 4e-6 no measure below 100 dB can see, unless
+    `execution` or a `product_precision` block around the call names another precision. A pass of the library's own
+    networks over few points is recorded there when it is asked for again, and replayed (`replay`).
 
     >>> predictor(nn.Linear(2, 3), 4)(torch.zeros(10, 2)).shape
     torch.Size([10, 3])
     """
 
     def predict(coordinates: Tensor) -> Tensor:
-        precision = current_precision() or "bf16x3"
-        with torch.no_grad(), product_precision(precision), _evaluating(module):
+        with torch.no_grad(), measuring(execution).active(), _evaluating(module):
             return in_chunks(lambda part: replayed(module, part), coordinates, chunk)
 
     return predict
+
+
+def measuring(execution: Execution) -> Execution:
+    """An execution for values without gradients: its own precision, that of the block around, or split-bfloat16."""
+    return execution.otherwise(current_precision() or "bf16x3")
 
 
 def in_chunks(function: Callable[[Tensor], Tensor], coordinates: Tensor, chunk: int) -> Tensor:

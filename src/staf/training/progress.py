@@ -6,7 +6,7 @@ import math
 import sys
 import time
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 
 def duration(seconds: float) -> str:
@@ -23,6 +23,20 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60}m{whole % 60:02d}s"
     return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+
+
+class Shown(Protocol):
+    """Where a trainer shows how far it is."""
+
+    def __enter__(self) -> Any: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def update(self, step: int, loss: float, psnr: float, elapsed: float, fraction: float) -> None: ...
+
+    def say(self, sentence: str) -> None: ...
 
 
 class Progress:

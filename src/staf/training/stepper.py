@@ -6,13 +6,28 @@ import torch
 from torch import Tensor, nn
 
 from staf.training.batches import Batches
+from staf.training.jittered_batches import JitteredBatches
 from staf.training.memory import keep_freed_memory
 from staf.training.optim.optimiser import Optimiser
+from staf.training.stacked import StackedTask
 from staf.training.task import Batch, Task
+from staf.training.threads import Threads
+
+# Points that a step, or a pass without gradients, handles at once, so that memory stays bounded on large signals.
+_POINTS_AT_ONCE = {"cpu": 2**14, "cuda": 2**20}
+
+
+def points_at_once(device: torch.device) -> int:
+    """How many points a step handles at once on a device.
+
+    >>> points_at_once(torch.device("cpu"))
+    16384
+    """
+    return _POINTS_AT_ONCE.get(device.type, _POINTS_AT_ONCE["cuda"])
 
 
 class OutOfMemory(RuntimeError):
-    """Even the smallest chunk did not fit."""
+    """One point at a time was too much."""
 
 
 class Stepper:
@@ -24,9 +39,17 @@ class Stepper:
     """
 
     def __init__(
-        self, task: Task, field: nn.Module, optimiser: Optimiser, batches: Batches, *, group: int, chunk: int
+        self,
+        task: Task | StackedTask,
+        field: nn.Module,
+        optimiser: Optimiser,
+        batches: Batches | JitteredBatches,
+        *,
+        group: int,
+        chunk: int,
     ) -> None:
         device = optimiser.parameters[0].device
+        self._threads = Threads() if device.type == "cpu" else None
         if device.type == "cpu":
             keep_freed_memory()
         self.task, self.field, self.optimiser, self.batches = task, field, optimiser, batches
@@ -53,7 +76,10 @@ class Stepper:
         return self._losses[:count].cpu()
 
     def _run(self) -> None:
-        self.step()
+        if self._threads is None:
+            self.step()
+        else:
+            self._threads.run(self.step)
 
     def step(self) -> None:
         """Gradients, rates, update: the body that a graph captures."""
@@ -86,7 +112,7 @@ class Stepper:
                 rows = slice(start, start + self.chunk)
                 part = Batch(batch.coordinates[..., rows, :], batch.target[..., rows, :], batch.weight[..., rows])
             loss = self.task.loss(self.field, part)
-            loss.sum().backward()
+            (loss if loss.dim() == 0 else loss.sum()).backward()
             total = loss.detach() if total is None else total + loss.detach()
         penalty = None if self._penalty is None else self._penalty()
         # A baked field's penalty is a constant.
@@ -101,7 +127,7 @@ class Stepper:
                 "one point at a time does not fit in memory; use a smaller network, or another device"
             ) from error
         self.chunk = -(-self.chunk // 2)
-        self.notes.append(f"memory ran out: going on with {self.chunk:,} points at a time")
+        self.notes.append(f"memory ran out: continuing with {self.chunk:,} points at a time")
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 

@@ -10,7 +10,7 @@ import torch
 
 import staf.kinds
 from staf.kinds import Image
-from staf.signals import SignalError, render_grid, view
+from staf.signals import SignalError, output_grid, render_grid
 from staf.signals.grid import CONVENTIONS
 from staf.signals.rendering import render_bands
 from tests.kinds.pictures import pixels
@@ -51,30 +51,30 @@ def test_chunks_change_nothing(height, width, chunk):
         sizes.append(len(x))
         return ramps(x)
 
-    whole = render_grid(ramps, view((height, width)))
-    assert np.array_equal(render_grid(predict, view((height, width)), chunk=chunk), whole)
+    whole = render_grid(ramps, output_grid((height, width)))
+    assert np.array_equal(render_grid(predict, output_grid((height, width)), chunk=chunk), whole)
     assert max(sizes) <= chunk
     assert sum(sizes) == height * width
 
 
 def test_a_finer_rendering_averages_to_the_coarser_one():
-    coarse = render_grid(ramps, view((6, 9)))
-    fine = render_grid(ramps, view((6, 9), scale=4))
+    coarse = render_grid(ramps, output_grid((6, 9)))
+    fine = render_grid(ramps, output_grid((6, 9), scale=4))
     blocks = fine.reshape(6, 4, 9, 4, 3).mean((1, 3))
     np.testing.assert_allclose(blocks, coarse, atol=1e-6)
 
 
 def test_a_crop_of_a_finer_rendering_is_a_finer_rendering_of_the_crop():
-    fine = render_grid(ramps, view((6, 9), scale=4))
-    part = render_grid(ramps, view((6, 9), scale=4, crop=(2, 1, 7, 5)))
+    fine = render_grid(ramps, output_grid((6, 9), scale=4))
+    part = render_grid(ramps, output_grid((6, 9), scale=4, crop=(2, 1, 7, 5)))
     np.testing.assert_allclose(part, fine[4:20, 8:28], atol=1e-6)
 
 
 def test_sizes():
-    assert view((100, 200), size=(30, 20)).shape == (20, 30)
-    assert view((100, 200), scale=0.001).shape == (1, 1)
-    assert view((100, 200), crop=(10, 20, 60, 40), scale=1.5).shape == (30, 75)
-    assert view((100, 200), crop=(10.25, 20, 10.5, 40), size=(5, 5)).columns.min() > 2 * 10.25 / 200 - 1
+    assert output_grid((100, 200), size=(30, 20)).shape == (20, 30)
+    assert output_grid((100, 200), scale=0.001).shape == (1, 1)
+    assert output_grid((100, 200), crop=(10, 20, 60, 40), scale=1.5).shape == (30, 75)
+    assert output_grid((100, 200), crop=(10.25, 20, 10.5, 40), size=(5, 5)).axes[1].min() > 2 * 10.25 / 200 - 1
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_sizes():
 )
 def test_bad_views_are_refused(arguments, message):
     with pytest.raises(SignalError, match=message):
-        view((8, 10), **arguments)
+        output_grid((8, 10), **arguments)
 
 
 def test_fields_that_return_nonsense_are_refused():
@@ -114,7 +114,7 @@ def test_rendering_records_no_gradient_and_changes_no_mode():
         seen.append((x * weight).requires_grad)
         return ramps(x)
 
-    render_grid(predict, view((3, 3)))
+    render_grid(predict, output_grid((3, 3)))
     assert seen == [False]
     assert torch.is_grad_enabled()
 
@@ -143,7 +143,7 @@ def test_a_format_that_cannot_hold_it_is_refused_before_any_work(tmp_path):
 MEASURED = """
 import json, sys
 import numpy as np, torch
-from staf.kinds import Image; from staf.signals import render_grid, view
+from staf.kinds import Image; from staf.signals import output_grid, render_grid
 from tests.peak_memory import peak_mebibytes as peak
 
 def ramps(x):
@@ -155,7 +155,7 @@ image.render_file(ramps, path, scale=0.3)
 warm = peak()
 image.render_file(ramps, path, scale=scale)
 streamed = peak()
-array = render_grid(ramps, view(image.shape, scale=scale), encode=image.encode)
+array = render_grid(ramps, output_grid(image.shape, scale=scale), encode=image.encode)
 print(json.dumps({"streamed": streamed - warm, "whole": peak() - warm, "array": array.nbytes / 2**20}))
 """
 
@@ -179,7 +179,7 @@ def test_a_predict_that_uses_its_memory_again_draws_every_band():
     def predict(x):
         return buffer[: len(x)].copy_(ramps(x))
 
-    assert np.array_equal(render_grid(predict, view((4, 6)), chunk=6), render_grid(ramps, view((4, 6))))
+    assert np.array_equal(render_grid(predict, output_grid((4, 6)), chunk=6), render_grid(ramps, output_grid((4, 6))))
 
 
 @pytest.mark.gpu
@@ -206,5 +206,5 @@ def test_a_gpu_has_started_the_next_band_when_one_is_waited_for():
         events.append(("started", number))
         return lambda: events.append(("awaited", number)) or values.cpu().numpy()
 
-    list(render_bands(ramps, view((3, 4)), encode=encode, chunk=4, device="cuda"))
+    list(render_bands(ramps, output_grid((3, 4)), encode=encode, chunk=4, device="cuda"))
     assert events[:3] == [("started", 0), ("started", 1), ("awaited", 0)]

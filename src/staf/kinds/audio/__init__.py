@@ -1,1 +1,21 @@
-"""Everything about audio: the signal, its files, its task and its pictures."""
+"""Audio: recordings of one or more channels."""
+
+from __future__ import annotations
+
+from staf.kinds.registry import Format, Kind
+
+_READER = "staf.kinds.audio.files:read_audio"
+
+KIND = Kind(
+    "audio",
+    "staf.kinds.audio.signal:Audio",
+    formats=(
+        Format("WAV", "audio", ((0, b"RIFF"), (8, b"WAVE")), _READER),
+        Format("FLAC", "audio", ((0, b"fLaC"),), _READER),
+        Format("Ogg", "audio", ((0, b"OggS"),), _READER),
+        *(Format("MP3", "audio", ((0, head),), _READER) for head in (b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2")),
+    ),
+    options="staf.kinds.audio.options",
+    suffixes=(".wav", ".flac", ".ogg", ".oga", ".mp3"),
+    order=2,
+)

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from staf.signals import grid
-from staf.signals.errors import SignalError
+from staf._documents import Document, Entries
+from staf.metrics import log_spectral_distance
+from staf.signals.base import Signal, as_array
+from staf.signals.errors import NoSamples, SignalError
 from staf.signals.grid import Convention
-from staf.signals.rendering import CHUNK, Predict
+from staf.signals.rendering import RENDER_POINTS, Predict
+from staf.tasks import Reconstruction
+from staf.training.history import decibels
+
+if TYPE_CHECKING:
+    from staf.kinds.audio.view import AudioView
+    from staf.planning.situation import Rule
 
 CHANNELS = {1: "mono", 2: "stereo"}
 
 
-class Audio:
+class Audio(Signal):
     """A recording of one or more channels, kept as float32 samples in [-1, 1] (floating point files may exceed it).
 
     A field fits the samples divided by the recording's peak, so that the waveform swings in [-1, 1] and its PSNR is
@@ -78,8 +86,11 @@ class Audio:
     def array(self) -> np.ndarray:
         """The samples, float32 (n, channels)."""
         if self._array is None:
-            raise SignalError(f"audio {self.name!r} was rebuilt from metadata and holds no samples: it can only render")
+            raise NoSamples(f"audio {self.name!r} was rebuilt from metadata and holds no samples: it can only render")
         return self._array
+
+    def __array__(self, dtype: np.dtype | None = None, copy: bool | None = None) -> np.ndarray:
+        return as_array(self.array, dtype, copy)
 
     @property
     def shape(self) -> tuple[int]:
@@ -111,10 +122,6 @@ class Audio:
         """The samples, float32 (n, channels)."""
         return torch.from_numpy(self.array.copy())
 
-    def coordinates(self, convention: Convention = "centres", index: Tensor | None = None) -> Tensor:
-        """Coordinates (n, 1) of every sample, or of those in `index` (n,)."""
-        return grid.coordinates(self.shape, convention, index)
-
     def window(self, start: int, stop: int) -> Audio:
         """Samples start to stop as audio of its own, with this one's peak: it may be silent.
 
@@ -137,7 +144,18 @@ class Audio:
             raise SignalError(f"values must have shape {expected}, got {tuple(values.shape)}")
         return self.with_samples(values.detach().float().cpu().numpy(), self.rate)
 
-    def metadata(self) -> dict[str, Any]:
+    def plan_rules(self) -> Mapping[str, Rule]:
+        """What this kind of signal changes of the rules of planning, by topic."""
+        from staf.kinds.audio.plan import RULES
+
+        return RULES
+
+    def with_floats(self, values: Tensor, shape: Sequence[int] | None = None) -> Audio:
+        array = values.detach().float().cpu().numpy()
+        peak = max(self.peak, float(np.abs(array).max()))
+        return Audio(array, self.rate, name=self.name, peak=peak, subtype=self.subtype)
+
+    def metadata(self) -> Document:
         """JSON-able: enough for `from_metadata` to build an empty one that renders like this."""
         return {
             "kind": self.kind,
@@ -151,7 +169,7 @@ class Audio:
         }
 
     @classmethod
-    def from_metadata(cls, metadata: Mapping[str, Any]) -> Audio:
+    def from_metadata(cls, metadata: Entries) -> Audio:
         """The empty audio that `metadata` describes: everything but samples.
 
         >>> Audio.from_metadata(Audio(np.ones((4, 2)), rate=44100).metadata())
@@ -182,7 +200,7 @@ class Audio:
         start: float = 0.0,
         stop: float | None = None,
         convention: Convention = "centres",
-        chunk: int = CHUNK["cpu"],
+        chunk: int = RENDER_POINTS["cpu"],
         device: torch.device | str | None = None,
     ) -> Audio:
         """The field `predict`, coordinates (n, 1) to values (n, c), as audio at any `rate`, from `start` to `stop` s.
@@ -207,6 +225,22 @@ class Audio:
                 f"predict must return values of shape ({count}, {self.out_features}), got {tuple(values.shape)}"
             )
         return self.with_samples(values.numpy(), rate)
+
+    def task(self, convention: Convention = "centres") -> Reconstruction:
+        return Reconstruction(self, convention)
+
+    def measures(self, prediction: Tensor, target: Tensor) -> dict[str, float]:
+        """PSNR with peak 1, and the log-spectral distance in dB."""
+        return {
+            "psnr": decibels(float((prediction.double() - target.double()).square().mean())),
+            "log_spectral_distance": float(log_spectral_distance(prediction, target)),
+        }
+
+    @property
+    def view(self) -> AudioView:
+        from staf.kinds.audio.view import AudioView
+
+        return AudioView(self)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes the audio whole or not at all; the format follows the suffix (WAV, FLAC, OGG, MP3).
@@ -254,7 +288,7 @@ def _checked(samples: np.ndarray) -> np.ndarray:
     return array
 
 
-def _checked_rate(rate: Any) -> int:
+def _checked_rate(rate: object) -> int:
     if not isinstance(rate, (int, np.integer)) or isinstance(rate, bool) or rate < 1:
         raise SignalError(f"rate must be a whole number of samples per second, at least 1, got {rate!r}")
     return int(rate)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+import sys
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 from torch import Tensor
 
 from staf.kinds.image.colour import cmyk_to_rgb, fitting_profile
-from staf.kinds.image.pixels import CHANNELS
+from staf.kinds.image.pixels import CHANNELS, is_image_shape
 from staf.kinds.image.signal import Image
 from staf.signals.errors import SignalError
 
@@ -28,6 +29,22 @@ CONVERTED_MODES = {
     "YCbCr": ("RGB", "converted from YCbCr to RGB"),
     "HSV": ("RGB", "converted from HSV to RGB"),
 }
+
+
+def image_from(source: object, name: str | None, layout: str | None) -> Image | None:
+    """An array, a tensor or a Pillow image as an image; None for anything else, and for arrays of other shapes."""
+    name = "image" if name is None else name
+    if isinstance(source, Tensor):
+        shape = tuple(source.shape)
+        fits = is_image_shape(shape) or (len(shape) == 3 and shape[0] in CHANNELS)
+        return image_from_tensor(source, layout=cast(Layout, layout), name=name) if layout or fits else None
+    if isinstance(source, np.ndarray):
+        fits = is_image_shape(source.shape)
+        return image_from_array(source, layout=cast(Layout, layout), name=name) if layout or fits else None
+    pillow = sys.modules.get("PIL.Image")
+    if pillow is not None and isinstance(source, pillow.Image):
+        return image_from_pil(source, name=name)
+    return None
 
 
 def image_from_pil(picture: PIL.Image.Image, *, name: str = "image", source: str | None = None) -> Image:

@@ -10,6 +10,15 @@ CHANNELS = {1: "grey", 2: "grey+alpha", 3: "RGB", 4: "RGBA"}
 DTYPES = ("uint8", "uint16", "float32")
 
 
+def is_image_shape(shape: tuple[int, ...]) -> bool:
+    """Whether arrays of a shape are images by default: (h, w), or (h, w, c) with 1 to 4 channels.
+
+    >>> is_image_shape((4, 5)), is_image_shape((4, 5, 3)), is_image_shape((4, 5, 6)), is_image_shape((4,))
+    (True, True, False, False)
+    """
+    return len(shape) == 2 or (len(shape) == 3 and shape[2] in (0, *CHANNELS))
+
+
 def checked_pixels(array: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """The array as C-contiguous (h, w, c) of a kept type, with a sentence for every change of its numbers."""
     if not isinstance(array, np.ndarray):
@@ -36,7 +45,10 @@ def checked_pixels(array: np.ndarray) -> tuple[np.ndarray, list[str]]:
         if not np.isfinite(pixels).all():
             raise SignalError("an image must fit in float32, got values beyond 3.4e38")
     elif pixels.dtype.name not in DTYPES:
-        raise SignalError(f"an image must be uint8, uint16, float or bool, got {pixels.dtype.name}: convert it first")
+        raise SignalError(
+            f"an image must be uint8, uint16, float or bool, got {pixels.dtype.name}: convert it first, or open it "
+            "with kind='grid'"
+        )
     native = pixels.astype(pixels.dtype.newbyteorder("="), copy=False)
     return np.ascontiguousarray(native), said
 
@@ -46,3 +58,18 @@ def value_range_of(pixels: np.ndarray) -> tuple[float, float]:
     if pixels.dtype.kind != "f":
         return (0.0, 1.0)
     return (min(0.0, float(pixels.min())), max(1.0, float(pixels.max())))
+
+
+def in_eight_bits(pixels: np.ndarray, value_range: tuple[float, float]) -> np.ndarray:
+    """Pixels for showing: 16 bits are rounded to 8, floats stretched from `value_range`.
+
+    >>> in_eight_bits(np.array([0, 65535], np.uint16), (0.0, 1.0)).tolist()
+    [0, 255]
+    """
+    if pixels.dtype == np.uint8:
+        return pixels
+    if pixels.dtype == np.uint16:
+        return ((pixels.astype(np.uint32) + 128) // 257).astype(np.uint8)
+    low, high = value_range
+    levels = (np.clip(pixels, low, high) - np.float32(low)) * np.float32(255 / (high - low))
+    return levels.round().astype(np.uint8)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from staf._extras import need
 from staf.kinds.image.colour import fitting_profile
 from staf.kinds.image.conversion import ORIENTATION_TAG, image_from_pil, upright
+from staf.kinds.image.pixels import is_image_shape
 from staf.kinds.image.signal import Image
-from staf.signals.errors import SignalError
+from staf.signals.errors import SignalError, damage_named
+from staf.signals.npy import announced_shape, map_array
+
+if TYPE_CHECKING:
+    from PIL.ImageFile import ImageFile
 
 
 def read_png(path: Path, max_pixels: int) -> Image:
@@ -28,7 +32,7 @@ def read_png(path: Path, max_pixels: int) -> Image:
     check_size(width, height, max_pixels)
     if depth < 16:
         return _read_with_pillow(path, PngImageFile, max_pixels)
-    import imagecodecs
+    imagecodecs = need("image", "imagecodecs")
 
     with damage_named("PNG"):
         with path.open("rb") as file, PngImageFile(file) as picture:
@@ -57,25 +61,21 @@ def read_webp(path: Path, max_pixels: int) -> Image:
     return _read_with_pillow(path, WebPImageFile, max_pixels)
 
 
+def announces_image(head: bytes) -> bool:
+    """Whether the head of an NPY file announces the shape of an image; one that is damaged is reported as an image."""
+    shape = announced_shape(head)
+    return shape is None or is_image_shape(shape)
+
+
 def read_npy(path: Path, max_pixels: int) -> Image:
     """An array (h, w) or (h, w, c) saved by numpy; pickled objects are refused."""
     with damage_named("NPY"):
-        with path.open("rb") as file:
-            if _holds_objects(file):
-                raise SignalError("it holds pickled Python objects, which are never loaded; save numbers instead")
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    if array.ndim in (2, 3) and array.size:
-        check_size(array.shape[1], array.shape[0], max_pixels)
-    if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] > 4):
+        array = map_array(path)
+    if not is_image_shape(array.shape):
         raise SignalError(f"an image array must have shape (h, w) or (h, w, c) with c up to 4, got {array.shape}")
+    if array.size:
+        check_size(array.shape[1], array.shape[0], max_pixels)
     return Image(np.array(array))
-
-
-def _holds_objects(file: BinaryIO) -> bool:
-    """Whether the header of an NPY file announces Python objects."""
-    version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    return bool(read(file)[2].hasobject)
 
 
 def check_size(width: int, height: int, max_pixels: int) -> None:
@@ -89,22 +89,9 @@ def check_size(width: int, height: int, max_pixels: int) -> None:
         )
 
 
-@contextmanager
-def damage_named(format: str) -> Iterator[None]:
-    """Turns whatever a decoder raises on bad bytes into one sentence."""
-    try:
-        yield
-    except (SignalError, PermissionError, MemoryError):
-        raise
-    except Exception as error:
-        # Decoders raise all sorts on damaged bytes: numpy, for one, a tokenizer's error for a bad header.
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise SignalError(f"it is damaged or cut short, or no {format} this version reads: {reason}") from error
-
-
-def _read_with_pillow(path: Path, plugin: Any, max_pixels: int) -> Image:
+def _read_with_pillow(path: Path, plugin: type[ImageFile], max_pixels: int) -> Image:
     # The plugin's class is called directly: PIL.Image.open would try other formats, and has its own, global limit.
-    with damage_named(plugin.format), path.open("rb") as file, plugin(file) as picture:
+    with damage_named(str(plugin.format)), path.open("rb") as file, plugin(file) as picture:
         width, height = picture.size
         check_size(width, height, max_pixels)
         picture.load()

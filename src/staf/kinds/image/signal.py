@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import base64
-import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from staf.kinds.image.pixels import CHANNELS, DTYPES, checked_pixels, value_range_of
-from staf.signals import grid
-from staf.signals.errors import SignalError
+from staf._documents import Document, Entries
+from staf.kinds.image.measures import image_measures
+from staf.kinds.image.metadata import parsed_metadata
+from staf.kinds.image.pixels import CHANNELS, checked_pixels, in_eight_bits, value_range_of
+from staf.signals.base import Signal, as_array
+from staf.signals.errors import NoSamples, SignalError
 from staf.signals.grid import Convention
 from staf.signals.host_copy import Arriving, to_host
-from staf.signals.rendering import CHUNK, Crop, Predict, render_bands, render_grid, view
+from staf.signals.rendering import Crop, Predict, output_grid, render_bands, render_grid
+from staf.tasks import Reconstruction
 
 if TYPE_CHECKING:
     import PIL.Image
 
+    from staf.kinds.image.large.task import LargeReconstruction
+    from staf.kinds.image.view import ImageView
 
-class Image:
+# Pixels that are rounded at once: rounding needs floats of the size of what is rounded.
+ROUNDED_PIXELS = 2**16
+# From here on samples stay integers while they are fitted.
+LARGE_PIXELS = 2**22
+
+
+class Image(Signal):
     """An image of 1 to 4 channels, kept in the bit depth it came with.
 
     A field sees an integer image as v / (2^bits - 1) in [0, 1]. Floating point images are used as they are, and their
@@ -57,10 +68,10 @@ class Image:
     ) -> None:
         pixels, said = checked_pixels(array)
         self._array: np.ndarray | None = pixels
-        self.shape: tuple[int, int] = (pixels.shape[0], pixels.shape[1])
+        self._shape: tuple[int, int] = (pixels.shape[0], pixels.shape[1])
         self.out_features: int = pixels.shape[2]
         self.dtype = pixels.dtype
-        self.value_range = value_range_of(pixels)
+        self._value_range = value_range_of(pixels)
         self.name = name
         self.source = source
         self.profile = profile
@@ -76,8 +87,23 @@ class Image:
     def array(self) -> np.ndarray:
         """The pixels, (h, w, c), as they came."""
         if self._array is None:
-            raise SignalError(f"image {self.name!r} was rebuilt from metadata and holds no pixels: it can only render")
+            raise NoSamples(f"image {self.name!r} was rebuilt from metadata and holds no pixels: it can only render")
         return self._array
+
+    def __array__(self, dtype: np.dtype | None = None, copy: bool | None = None) -> np.ndarray:
+        return as_array(self.array, dtype, copy)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._shape
+
+    @property
+    def nbytes(self) -> int:
+        return self.points * self.out_features * self.dtype.itemsize
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        return self._value_range
 
     @property
     def height(self) -> int:
@@ -97,25 +123,12 @@ class Image:
         """The width of `value_range`: the peak that PSNR is measured against (1.0 for every integer image)."""
         return self.value_range[1] - self.value_range[0]
 
-    def coordinate_units(self, convention: Convention = "centres") -> tuple[float, float]:
-        """Pixels that one unit of each coordinate spans.
-
-        >>> Image(np.zeros((4, 7), np.uint8)).coordinate_units(), Image(np.zeros((4, 7))).coordinate_units("ends")
-        ((2.0, 3.5), (1.5, 3.0))
-        """
-        spare = 0 if convention == "centres" else 1
-        return max(1, self.height - spare) / 2, max(1, self.width - spare) / 2
-
     def values(self) -> Tensor:
         """What a field fits: float32 (h*w, c) in C order; [0, 1] for integer images."""
         flat = self.array.reshape(-1, self.out_features)
         if self.dtype.kind == "f":
             return torch.from_numpy(flat.copy())
         return torch.from_numpy(flat.astype(np.float32) / np.float32(np.iinfo(self.dtype).max))
-
-    def coordinates(self, convention: Convention = "centres", index: Tensor | None = None) -> Tensor:
-        """Coordinates (n, 2), row then column, of every pixel or of those in a flat `index` (n,)."""
-        return grid.coordinates(self.shape, convention, index)
 
     def encode(self, values: Tensor) -> Arriving:
         """Values (..., c) to this image's own samples: clamped to `value_range`, integers rounded to the nearest.
@@ -148,19 +161,22 @@ class Image:
                 f"values must have shape {expected} for {width}x{height} pixels, got {tuple(values.shape)}"
             )
         pixels = np.empty((height * width, self.out_features), self.dtype)
-        # Rounding needs floats of the size of what is rounded.
-        chunk = CHUNK["cpu"]
-        for start in range(0, len(pixels), chunk):
-            pixels[start : start + chunk] = self.encode(values[start : start + chunk])()
+        for start in range(0, len(pixels), ROUNDED_PIXELS):
+            pixels[start : start + ROUNDED_PIXELS] = self.encode(values[start : start + ROUNDED_PIXELS])()
         return self.with_pixels(pixels.reshape(height, width, self.out_features))
+
+    def with_floats(self, values: Tensor, shape: Sequence[int] | None = None) -> Image:
+        height, width = self.shape if shape is None else shape
+        pixels = values.detach().to("cpu", torch.float32).reshape(height, width, self.out_features)
+        return Image(pixels.contiguous().numpy(), name=self.name, profile=self.profile)
 
     def with_pixels(self, array: np.ndarray) -> Image:
         """An image of other pixels with this one's name, profile and value range."""
         image = Image(array, name=self.name, profile=self.profile)
-        image.value_range = self.value_range
+        image._value_range = self.value_range
         return image
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Document:
         """JSON-able: enough for `from_metadata` to build an empty image that renders like this one."""
         return {
             "kind": self.kind,
@@ -174,34 +190,19 @@ class Image:
         }
 
     @classmethod
-    def from_metadata(cls, metadata: Mapping[str, Any]) -> Image:
+    def from_metadata(cls, metadata: Entries) -> Image:
         """The empty image that `metadata` describes: everything but pixels.
 
         >>> empty = Image.from_metadata(Image(np.zeros((4, 6, 3), np.uint16)).metadata())
         >>> empty.shape, empty.from_values(torch.rand(6, 3), shape=(2, 3))
         ((4, 6), Image('image', 3x2 RGB, uint16))
         """
-        try:
-            if metadata["kind"] != cls.kind:
-                raise SignalError(f"metadata must be of kind 'image', got {metadata['kind']!r}")
-            height, width = (int(size) for size in metadata["shape"])
-            channels, dtype = int(metadata["channels"]), str(metadata["dtype"])
-            low, high = (float(end) for end in metadata["value_range"])
-            profile = None if metadata["profile"] is None else base64.b64decode(metadata["profile"], validate=True)
-            name, notes = str(metadata["name"]), [str(note) for note in metadata["notes"]]
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, SignalError):
-                raise
-            raise SignalError(f"metadata of an image is incomplete or malformed: {error!r}") from error
-        if height < 1 or width < 1 or channels not in CHANNELS or dtype not in DTYPES:
-            raise SignalError(f"metadata describes no image: {height}x{width}, {channels} channels of {dtype}")
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise SignalError(f"value_range in metadata must be an increasing pair of numbers, got {low}, {high}")
+        about = parsed_metadata(metadata)
         image = cls.__new__(cls)
         image._array = None
-        image.shape, image.out_features, image.dtype = (height, width), channels, np.dtype(dtype)
-        image.value_range, image.name, image.source = (low, high), name, None
-        image.profile, image.notes = profile, notes
+        image._shape, image.out_features, image.dtype = about.shape, about.channels, about.dtype
+        image._value_range, image.name, image.source = about.value_range, about.name, None
+        image.profile, image.notes = about.profile, about.notes
         return image
 
     def render(
@@ -218,14 +219,15 @@ class Image:
         """The field `predict`, coordinates (n, 2) to values (n, c), as an image with this one's depth and profile.
 
         `crop` is (left, top, right, bottom) in source pixels, `size` the output's (width, height), `scale` its pixels
-        per source pixel; `rendering.view` says how they align. `predict` gets at most `chunk` points, on `device`.
+        per source pixel; `rendering.output_grid` says how they align. `predict` gets at most `chunk` points, on
+        `device`.
 
         >>> small = Image(np.zeros((2, 2), np.uint8))
         >>> small.render(lambda x: (x[:, 1:] + 1) / 2, scale=2).array[0, :, 0].tolist()
         [32, 96, 159, 223]
         """
-        seen = view(self.shape, crop=crop, size=size, scale=scale, convention=convention)
-        return self.with_pixels(render_grid(predict, seen, encode=self.encode, chunk=chunk, device=device))
+        output = output_grid(self.shape, crop=crop, size=size, scale=scale, convention=convention)
+        return self.with_pixels(render_grid(predict, output, encode=self.encode, chunk=chunk, device=device))
 
     def render_file(
         self,
@@ -242,13 +244,14 @@ class Image:
         """As `render(...).save(path)`; PNG, TIFF and NPY are streamed, so that no array of the whole ever exists."""
         from staf.kinds.image.writing import STREAMED, check_format, format_of, write_bands
 
-        seen = view(self.shape, crop=crop, size=size, scale=scale, convention=convention)
+        output = output_grid(self.shape, crop=crop, size=size, scale=scale, convention=convention)
+        rows, columns = output.shape
         format = format_of(path)
-        check_format(self, format, seen.shape)
+        check_format(self, format, (rows, columns))
         if format in STREAMED:
-            bands = render_bands(predict, seen, encode=self.encode, chunk=chunk, device=device)
-            return write_bands(self, bands, seen.shape, path)
-        whole = render_grid(predict, seen, encode=self.encode, chunk=chunk, device=device)
+            bands = render_bands(predict, output, encode=self.encode, chunk=chunk, device=device)
+            return write_bands(self, bands, (rows, columns), path)
+        whole = render_grid(predict, output, encode=self.encode, chunk=chunk, device=device)
         return self.with_pixels(whole).save(path)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -262,15 +265,27 @@ class Image:
 
         return write_image(self, path)
 
+    def task(self, convention: Convention = "centres") -> Reconstruction | LargeReconstruction:
+        """The reconstruction of all pixels; from 4 megapixels on they stay integers, and are measured in bands."""
+        if self.points < LARGE_PIXELS:
+            return Reconstruction(self, convention)
+        from staf.kinds.image.large.task import LargeReconstruction
+
+        return LargeReconstruction(self, convention)
+
+    def measures(self, prediction: Tensor, target: Tensor) -> dict[str, float]:
+        """PSNR and SSIM."""
+        return image_measures(prediction, target, self.shape)
+
+    @property
+    def view(self) -> ImageView:
+        from staf.kinds.image.view import ImageView
+
+        return ImageView(self)
+
     def as_uint8(self) -> np.ndarray:
         """The pixels in 8 bits for showing, (h, w, c): 16 bits are rounded, floats stretched from `value_range`."""
-        if self.dtype == np.uint8:
-            return self.array
-        if self.dtype == np.uint16:
-            return ((self.array.astype(np.uint32) + 128) // 257).astype(np.uint8)
-        low, high = self.value_range
-        levels = (np.clip(self.array, low, high) - np.float32(low)) * np.float32(255 / self.data_range)
-        return levels.round().astype(np.uint8)
+        return in_eight_bits(self.array, self.value_range)
 
     def to_pil(self) -> PIL.Image.Image:
         """A Pillow image in 8 bits, which is all that Pillow holds for colour, with the profile attached."""

@@ -10,20 +10,21 @@ from typing import Any
 
 import numpy as np
 
+from staf._extras import need
 from staf.kinds.image.colour import cmyk_to_rgb, fitting_profile
 from staf.kinds.image.conversion import ORIENTATION_TAG, upright
-from staf.kinds.image.reading import check_size, damage_named
+from staf.kinds.image.reading import check_size
 from staf.kinds.image.signal import Image
-from staf.signals.errors import SignalError
+from staf.signals.errors import SignalError, damage_named
 
 READABLE = ("MINISBLACK", "MINISWHITE", "RGB", "PALETTE", "SEPARATED", "YCBCR")
 
 
 def read_tiff(path: Path, max_pixels: int) -> Image:
     """The first page of a TIFF."""
-    import tifffile
+    tifffile = need("image", "tifffile")
 
-    with damage_named("TIFF"), _quiet("tifffile"), tifffile.TiffFile(path) as file:
+    with damage_named("TIFF"), quiet("tifffile"), tifffile.TiffFile(path) as file:
         page: Any = file.pages[0]
         check_size(page.imagewidth, page.imagelength, max_pixels)
         photometric = getattr(page.photometric, "name", str(page.photometric))
@@ -95,7 +96,7 @@ def _light(inks: np.ndarray, profile: bytes | None) -> tuple[np.ndarray, list[st
 
 
 @contextmanager
-def _quiet(name: str) -> Iterator[None]:
+def quiet(name: str) -> Iterator[None]:
     """Holds back a library's own log lines about a bad file: the error that follows says it once."""
 
     def drop(record: logging.LogRecord) -> bool:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from staf._extras import need
 from staf.kinds.image.png_writer import LARGEST_SIDE, write_png
+from staf.signals import npy
 from staf.signals.atomic import atomic_path
 from staf.signals.errors import SignalError
 
@@ -72,7 +74,8 @@ def write_bands(
         elif format == "TIFF":
             _write_tiff(temporary, bands, full, image.dtype, image.profile)
         else:
-            _write_npy(temporary, bands, full, image.dtype)
+            # A grey image has no axis for its one channel.
+            npy.write_bands(temporary, bands, full if full[2] > 1 else full[:2], image.dtype)
     return Path(path)
 
 
@@ -103,7 +106,7 @@ def check_format(image: Image, format: str, shape: tuple[int, int]) -> None:
 def _write_tiff(
     path: Path, bands: Iterable[np.ndarray], shape: tuple[int, int, int], dtype: np.dtype, profile: bytes | None
 ) -> None:
-    import tifffile
+    tifffile = need("image", "tifffile")
 
     height, width, channels = shape
     row_bytes = width * channels * dtype.itemsize
@@ -148,15 +151,3 @@ def _regrouped(bands: Iterable[np.ndarray], rows: int) -> Iterator[np.ndarray]:
                 held, count = [], 0
     if held:
         yield np.concatenate(held)
-
-
-def _write_npy(path: Path, bands: Iterable[np.ndarray], shape: tuple[int, int, int], dtype: np.dtype) -> None:
-    header = {
-        "descr": np.lib.format.dtype_to_descr(dtype),
-        "fortran_order": False,
-        "shape": shape if shape[2] > 1 else shape[:2],
-    }
-    with path.open("xb") as file:
-        np.lib.format.write_array_header_1_0(file, header)
-        for band in bands:
-            file.write(np.ascontiguousarray(band).tobytes())

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from staf._documents import Document
+from staf._extras import need
 from staf.kinds.shape.mesh import Mesh, checked_mesh
 from staf.signals.errors import SignalError
 
@@ -62,9 +64,9 @@ def parse_mesh(data: bytes, format: str) -> tuple[Mesh, list[str]]:
     """
     if format == "glb":
         _check_glb(data)
-    import trimesh
+    trimesh = need("shape", "trimesh")
 
-    class Refusing(trimesh.resolvers.Resolver):
+    class Refusing(trimesh.resolvers.Resolver):  # type: ignore[misc]
         """Answers every reference to another file or address with a refusal."""
 
         def __init__(self) -> None:
@@ -132,14 +134,14 @@ def _check_glb(data: bytes) -> None:
     _check_instances(tree)
 
 
-def _entries(tree: dict[str, Any], name: str) -> list[dict[str, Any]]:
+def _entries(tree: Document, name: str) -> list[Document]:
     found = tree.get(name, [])
     if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
         raise SignalError(f"{name} of a GLB file must be a list of objects")
     return found
 
 
-def _check_nodes(nodes: list[dict[str, Any]]) -> None:
+def _check_nodes(nodes: list[Document]) -> None:
     """A node has one parent and no chain of nodes returns to itself, so that a scene cannot unfold without end."""
     children = [node.get("children", []) for node in nodes]
     if not all(isinstance(own, list) and all(isinstance(child, int) for child in own) for own in children):
@@ -154,7 +156,7 @@ def _check_nodes(nodes: list[dict[str, Any]]) -> None:
         raise SignalError("a node of its scene is its own ancestor")
 
 
-def _check_instances(tree: dict[str, Any]) -> None:
+def _check_instances(tree: Document) -> None:
     """A mesh may be placed many times, so that a small file can unfold into more corners than memory holds."""
     try:
         counts = [int(accessor["count"]) for accessor in _entries(tree, "accessors")]

@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 import copy
-import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from staf._documents import Document, Entries
+from staf._extras import need
 from staf.kinds.shape import rendering as shape_rendering
 from staf.kinds.shape import volume_cache
 from staf.kinds.shape.frame import Frame
 from staf.kinds.shape.mesh import Closure, Mesh, checked_mesh, closure
-from staf.kinds.shape.voxelise import grid_of, voxelise
+from staf.kinds.shape.voxelise import grid_of, not_watertight, occupied_box
 from staf.kinds.shape.voxels import PackedVolume
-from staf.signals import grid
-from staf.signals.errors import SignalError
+from staf.signals.base import Signal, as_array
+from staf.signals.errors import NoSamples, SignalError
 from staf.signals.grid import Convention
 from staf.signals.rendering import Predict
 
 if TYPE_CHECKING:
     from staf.kinds.image.signal import Image
+    from staf.kinds.shape.task import Occupancy
+    from staf.kinds.shape.view import ShapeView
+    from staf.planning.situation import Rule
 
 RESOLUTION = 256
 
 
-class Shape:
+class Shape(Signal):
     """A closed surface, sampled as occupancy on a grid of `resolution` voxels along the longest side of its box.
 
     The mesh is moved and scaled so that its longest side spans [-1, 1]; voxels are samples at cell centres, and the
@@ -51,7 +55,6 @@ class Shape:
     kind = "shape"
     in_features = 3
     out_features = 1
-    value_range = (0.0, 1.0)
 
     def __init__(
         self,
@@ -92,7 +95,7 @@ class Shape:
     @classmethod
     def sphere(cls, *, subdivisions: int = 3, resolution: int = RESOLUTION) -> Shape:
         """The unit sphere as an icosahedron divided `subdivisions` times, for trying things out."""
-        import trimesh
+        trimesh = need("shape", "trimesh")
 
         ball = trimesh.creation.icosphere(subdivisions=subdivisions)
         return cls.from_arrays(ball.vertices, ball.faces, resolution=resolution, name="sphere")
@@ -106,7 +109,7 @@ class Shape:
     def mesh(self) -> Mesh:
         """Vertices and faces in the file's own frame and scale."""
         if self._mesh is None:
-            raise SignalError(f"shape {self.name!r} was rebuilt from metadata and holds no mesh: it can only render")
+            raise NoSamples(f"shape {self.name!r} was rebuilt from metadata and holds no mesh: it can only render")
         return self._mesh
 
     @cached_property
@@ -147,28 +150,11 @@ class Shape:
     def _sampled(self) -> tuple[PackedVolume, tuple[int, int, int]]:
         rule = self.closure.rule
         if rule == "open" and not self.allow_open:
-            few = "" if len(self.mesh.faces) > 3 else f" (it has {len(self.mesh.faces)}, and a closed one needs 4)"
-            raise SignalError(
-                f"{self.name!r} is not watertight: {self.closure.loose:,} of {self.closure.edges:,} edges do not join "
-                f"two faces{few}; close the holes with shape.repaired() (staf fit --repair), or take the surface as it "
-                "is by winding numbers with shape.sampled(allow_open=True) (staf fit --allow-open)"
-            )
+            raise not_watertight(self.name, self.mesh, self.closure)
         return volume_cache.cached(volume_cache.key_of(self.mesh, self.resolution, rule), self._voxelised)
 
     def _voxelised(self) -> tuple[PackedVolume, tuple[int, int, int]]:
-        centre, half = grid_of(self.mesh, self.resolution)
-        voxels = ((self.mesh.vertices - centre) / half + 1) / 2 * self.resolution
-        first = np.clip(np.floor(voxels.min(0)).astype(int), 0, self.resolution - 1)
-        last = np.clip(np.ceil(voxels.max(0)).astype(int), first + 1, self.resolution)
-        a, b, c = (int(size) for size in last - first)
-        volume = voxelise(Mesh(voxels - first, self.mesh.faces), (a, b, c), self.closure.rule)
-        if volume.count() == 0:
-            flat = (voxels.max(0) == voxels.min(0)).any()
-            why = "it is flat, and encloses nothing" if flat else "it is thinner than a voxel; raise the resolution"
-            raise SignalError(f"{self.name!r} holds no voxel at resolution {self.resolution}: {why}")
-        box, offset = volume.cropped()
-        i, j, k = (int(start) for start in first + offset)
-        return box, (i, j, k)
+        return occupied_box(self.mesh, self.resolution, self.closure.rule, self.name)
 
     @property
     def volume(self) -> PackedVolume:
@@ -189,17 +175,21 @@ class Shape:
         return self.frame.shape
 
     @property
-    def points(self) -> int:
-        return math.prod(self.shape)
+    def nbytes(self) -> int:
+        return self.mesh.vertices.nbytes + self.mesh.faces.nbytes
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def __array__(self, dtype: np.dtype | None = None, copy: bool | None = None) -> np.ndarray:
+        """The occupancy, bool (a, b, c)."""
+        return as_array(self.volume.array(), dtype, copy)
 
     def values(self, index: Tensor | None = None) -> Tensor:
         """Occupancy as float32 (n, 1), of every voxel or of those in a flat `index` (n,)."""
         inside = self.volume.array().ravel() if index is None else self.volume.at(index.cpu().numpy())
         return torch.from_numpy(inside.astype(np.float32))[:, None]
-
-    def coordinates(self, convention: Convention = "centres", index: Tensor | None = None) -> Tensor:
-        """Coordinates (n, 3) in [-1, 1] of every voxel or of those in a flat `index` (n,)."""
-        return grid.coordinates(self.shape, convention, index)
 
     def coordinate_units(self, convention: Convention = "centres") -> tuple[float, ...]:
         """How much of the mesh's own length one unit of each coordinate spans.
@@ -217,6 +207,14 @@ class Shape:
         planes = values.detach().to("cpu", torch.float32).reshape(a, b, c).numpy()
         return self.with_mesh(shape_rendering.surface(planes, self.frame, (a, b, c), "centres"))
 
+    def with_floats(self, values: Tensor, shape: Sequence[int] | None = None) -> Shape:
+        raise SignalError("a shape holds a surface, and no values between inside and outside")
+
+    def empty(self, shape: Sequence[int] | None = None) -> Shape:
+        if shape is not None and tuple(shape) != self.shape:
+            raise SignalError(f"a shape has the grid of its own box, {self.shape}, got {tuple(shape)}")
+        return super().empty()
+
     def with_mesh(self, mesh: Mesh) -> Shape:
         """A shape of another surface with this one's name and resolution."""
         return Shape(mesh, resolution=self.resolution, name=self.name)
@@ -228,6 +226,7 @@ class Shape:
         resolution: int | None = None,
         level: float = 0.5,
         convention: Convention = "centres",
+        device: torch.device | str | None = None,
     ) -> Shape:
         """The surface where the field `predict`, (n, 3) to (n, 1), is `level`, in this shape's own frame and scale.
 
@@ -241,7 +240,8 @@ class Shape:
         True
         """
         counts = self.frame.counts(resolution)
-        planes = (np.clip(p, 0, 1) for p in shape_rendering.field_planes(predict, self.frame, counts, convention))
+        on_device = predict if device is None else lambda points: predict(points.to(device))
+        planes = (np.clip(p, 0, 1) for p in shape_rendering.field_planes(on_device, self.frame, counts, convention))
         return self.with_mesh(shape_rendering.surface(planes, self.frame, counts, convention, level))
 
     def voxel_surface(self) -> Shape:
@@ -249,7 +249,13 @@ class Shape:
         planes = (self.volume.slab(i, i + 1)[0] for i in range(self.shape[0]))
         return self.with_mesh(shape_rendering.surface(planes, self.frame, self.shape, "centres"))
 
-    def metadata(self) -> dict[str, Any]:
+    def plan_rules(self) -> Mapping[str, Rule]:
+        """What this kind of signal changes of the rules of planning, by topic."""
+        from staf.kinds.shape.plan import RULES
+
+        return RULES
+
+    def metadata(self) -> Document:
         """JSON-able: enough for `from_metadata` to build an empty shape that renders like this one."""
         content = volume_cache.key_of(self.mesh, self.resolution, self.closure.rule) if self._mesh else None
         return {
@@ -261,7 +267,7 @@ class Shape:
         }
 
     @classmethod
-    def from_metadata(cls, metadata: Mapping[str, Any]) -> Shape:
+    def from_metadata(cls, metadata: Entries) -> Shape:
         """The empty shape that `metadata` describes: its frame and grid, without the mesh.
 
         >>> Shape.from_metadata(Shape.sphere(resolution=8).metadata())
@@ -280,6 +286,17 @@ class Shape:
         shape._mesh, shape._frame, shape.resolution, shape.allow_open = None, frame, frame.resolution, False
         shape.name, shape.source, shape.mended, shape.notes = name, None, False, notes
         return shape
+
+    def task(self, convention: Convention = "centres") -> Occupancy:
+        from staf.kinds.shape.task import Occupancy
+
+        return Occupancy(self, convention)
+
+    @property
+    def view(self) -> ShapeView:
+        from staf.kinds.shape.view import ShapeView
+
+        return ShapeView(self)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes the mesh whole or not at all; the suffix chooses PLY, OBJ, STL, GLB or OFF."""

@@ -1,4 +1,4 @@
-"""`linear`: the layer y = x W^T + b, in a precision that a context chooses while a fit runs."""
+"""`linear`: the layer y = x W^T + b, in a precision that a context chooses."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from staf._typing import Float
-from staf.ops.backend import note, reverse_mode_only, values_only
+from staf.ops.backend import forced_backend, fused_allowed, note, reverse_mode_only, values_only
 from staf.ops.linear.precision import ProductPrecision, current_precision, product_precision
+from staf.ops.linear.reference import linear_reference
 
 # From so many points on, a CPU product is worth choosing.
 MANY_POINTS = 256
@@ -29,10 +30,9 @@ def linear(
     >>> linear(torch.ones(4, 2), torch.ones(3, 2), torch.zeros(3)).tolist()[0]
     [2.0, 2.0, 2.0]
     """
-    precision = current_precision()
     # What most calls for a few points on a CPU need to know, first.
     fused = (
-        precision is not None
+        fused_allowed()
         and (x.is_cuda or x.numel() >= MANY_POINTS * weight.shape[1])
         and x.dim() >= 2
         and x.dtype == weight.dtype == torch.float32
@@ -40,15 +40,24 @@ def linear(
         and not torch.is_autocast_enabled(x.device.type)
     )
     if not fused:
-        return functional.linear(x, weight, bias)
+        return _formula(x, weight, bias)
     plain = values_only(x, weight) if bias is None else values_only(x, weight, bias)
-    if x.is_cuda:
+    forced = forced_backend()
+    if x.is_cuda and forced != "compiled":
         out = _on_cuda(x.reshape(1, -1, x.shape[-1]), weight[None], None if bias is None else bias[None], plain)
-    elif x.device.type == "cpu" and reverse_mode_only():
+    elif x.device.type == "cpu" and forced != "triton" and reverse_mode_only():
         out = _on_cpu(x.reshape(-1, x.shape[-1]), weight, bias, plain)
     else:
-        return functional.linear(x, weight, bias)
+        return _formula(x, weight, bias)
     return out.reshape(*x.shape[:-1], weight.shape[0])
+
+
+def _formula(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """torch's own layer, or the reference where it is forced."""
+    if forced_backend() != "reference" or torch.compiler.is_compiling():
+        return functional.linear(x, weight, bias)
+    note("linear", "reference")
+    return linear_reference(x, weight, bias)
 
 
 def _on_cuda(x: Tensor, weight: Tensor, bias: Tensor | None, plain: bool) -> Tensor:

@@ -1,4 +1,4 @@
-"""How exact hidden matrix products are while a fit runs: chosen by a context, never by a global flag of torch."""
+"""How exact hidden matrix products are: chosen by a context, never by a global flag of torch."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Literal, cast, get_args
+
+from staf.ops.backend import reverse_mode_promised
 
 ProductPrecision = Literal["fp32", "bf16x3", "tf32"]
 
@@ -16,8 +18,9 @@ _current: ContextVar[ProductPrecision | None] = ContextVar("staf_product_precisi
 def product_precision(name: str) -> Iterator[None]:
     """Compute the linear layers inside the block in one precision, on CUDA and in float32; elsewhere nothing changes.
 
-    Up to 8 inputs, coordinates, are always multiplied in float32. With `tf32`, sine series of many terms may be off by
-    1e-5 as well.
+    `Execution` is the usual way to enter such a block, which also allows kernels that have no forward mode. Up to 8
+    inputs, coordinates, are always multiplied in float32. With `tf32`, sine series of many terms may be off by 1e-5 as
+    well.
 
     | name | products | relative error | H200, 262,144 x 256 x 256 |
     |---|---|---|---|
@@ -32,9 +35,11 @@ def product_precision(name: str) -> Iterator[None]:
     if name not in get_args(ProductPrecision):
         raise ValueError(f"precision must be one of {', '.join(get_args(ProductPrecision))}, got {name!r}")
     token = _current.set(cast(ProductPrecision, name))
+    promise = reverse_mode_promised.set(True)
     try:
         yield
     finally:
+        reverse_mode_promised.reset(promise)
         _current.reset(token)
 
 

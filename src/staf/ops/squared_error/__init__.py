@@ -1,4 +1,4 @@
-"""`weighted_squared_error`: the loss of every least-squares fit, in two launches while a fit runs on a GPU."""
+"""`weighted_squared_error`: the loss of every least-squares fit, in two launches on a GPU."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from staf._typing import Float
-from staf.ops.linear import current_precision
+from staf.ops.backend import forced_backend, fused_allowed, note
 from staf.ops.squared_error.reference import weighted_squared_error_reference
 
 __all__ = ["weighted_squared_error"]
@@ -25,13 +25,16 @@ def weighted_squared_error(
     tensor(1.)
     """
     fused = (
-        current_precision() is not None
+        fused_allowed()
+        and forced_backend() != "compiled"
         and prediction.is_cuda
         and prediction.dtype == target.dtype == weight.dtype == torch.float32
         and 0 < prediction.numel() < 2**30
         and not torch.compiler.is_compiling()
     )
     if not fused:
+        if forced_backend() == "reference" and not torch.compiler.is_compiling():
+            note("squared_error", "reference")
         return weighted_squared_error_reference(prediction, target, weight)
     from staf.ops.squared_error.autograd import SquaredError
 

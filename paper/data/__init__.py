@@ -1,0 +1,1 @@
+"""Data of experiments: image files, stacks, recordings, shapes, and small ones made on the spot."""

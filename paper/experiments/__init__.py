@@ -1,0 +1,1 @@
+"""One module per table or figure: published numbers, networks, protocol."""

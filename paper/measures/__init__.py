@@ -1,0 +1,1 @@
+"""What experiments measure of a fit beyond its own metrics."""

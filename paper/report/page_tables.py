@@ -1,0 +1,119 @@
+"""The tables of docs/results from its `data/*.json`, and that data from the result files of a run.
+
+    python -m paper.report.page_tables                               # write the tables into the pages
+    python -m paper.report.page_tables collect audio results/audio   # add the results of a run to the data
+
+A table is written between `<!-- table NAME -->` and `<!-- end -->` of its page: do not edit it by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from paper import EXPERIMENTS
+from paper.report.restored_images import image_table
+from paper.runner import RunResult, load_results
+from staf._tables import Table, mean, number
+
+PAGES = Path(__file__).parents[2] / "docs" / "results"
+DATA = PAGES / "data"
+NAMES = ("audio", "shapes", "super-resolution", "denoising")
+# Images of different sets have a table each, by how their names begin: Kodak at 256x256, crops of DIV2K at 512x512.
+IMAGES = {"": "kodim", "-512": "test_"}
+KEPT = ("experiment", "label", "protocol", "configuration", "data", "metrics", "device", "versions", "commit", "date")
+DETAILS = ("steps", "seconds", "parameters", "stopped", "kept_step", "oracle_step", "final_psnr", "grid")
+
+
+def read(name: str) -> list[RunResult]:
+    """The kept results of an experiment."""
+    documents = json.loads((DATA / f"{name}.json").read_text("utf-8"))
+    return [RunResult(DATA / f"{name}.json", document) for document in documents]
+
+
+def tables(name: str) -> dict[str, Table]:
+    """The tables of an experiment's page, by name."""
+    module: Any = importlib.import_module(EXPERIMENTS[name])
+    results = read(name)
+    if name == "shapes":
+        found: dict[str, Table] = module.shape_tables(results)
+        return found
+    if name == "audio":
+        return {name: module.table(results)}
+    first = [result for result in results if result.configuration["seed"] == 0]
+    sets = {part: [r for r in first if r.data_name.startswith(images)] for part, images in IMAGES.items()}
+    title = module.table([]).title
+    found = {name + part: image_table(title, runs, module.PUBLISHED) for part, runs in sets.items() if runs}
+    return {name: found.pop(name, Table(title, [], [])), f"{name}-seeds": seed_table(title, results), **found}
+
+
+def seed_table(title: str, results: Sequence[RunResult]) -> Table:
+    """A row for each network, protocol and image that has run with more than one seed, best mean first."""
+    runs: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    for result in results:
+        key = (result.configuration["model"], result.configuration["protocol"], result.data_name)
+        runs[key].append(result.metrics["psnr"])
+    several = sorted((item for item in runs.items() if len(item[1]) > 1), key=lambda item: (item[0][2], -mean(item[1])))
+    rows = [
+        [*key, number(min(found)), number(mean(found)), number(max(found)), str(len(found))] for key, found in several
+    ]
+    return Table(title, ["network", "protocol", "image", "lowest", "mean", "highest", "seeds"], rows)
+
+
+def with_tables(text: str, found: Mapping[str, Table]) -> str:
+    """The page with its tables; a name that the data lacks is an error."""
+
+    def one(match: re.Match[str]) -> str:
+        lines = found[match[1]].to_markdown().split("\n", 2)[2]
+        return f"<!-- table {match[1]} -->\n{lines}<!-- end -->"
+
+    return re.sub(r"<!-- table (\S+) -->\n.*?<!-- end -->", one, text, flags=re.S)
+
+
+def kept(result: RunResult, commit: str | None) -> dict[str, Any]:
+    """What is kept of a result: what was run, where, and its measures, without arrays and history."""
+    document = {name: result.document[name] for name in KEPT}
+    document["metrics"] = {name: _short(value) for name, value in result.document["metrics"].items()}
+    document["details"] = {n: _short(result.details[n]) for n in DETAILS if n in result.details}
+    document["machine"] = result.document["machine"]["gpu"] or result.document["machine"]["cpu"]
+    document["commit"] = document["commit"] or commit
+    return document
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def collect(name: str, folders: Sequence[str], commit: str | None) -> None:
+    """Add the results of folders to data/NAME.json; a later run of the same configuration replaces an earlier one."""
+    before = json.loads((DATA / f"{name}.json").read_text("utf-8")) if (DATA / f"{name}.json").exists() else []
+    new = [kept(result, commit) for folder in folders for result in load_results(folder, name)]
+    found = {json.dumps([run["configuration"], run["data"]["sha256"]], sort_keys=True): run for run in [*before, *new]}
+    lines = ",\n".join(json.dumps(found[key], ensure_ascii=False) for key in sorted(found))
+    (DATA / f"{name}.json").write_text(f"[\n{lines}\n]\n", "utf-8")
+    print(f"{name}: {len(found)} results")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("verb", nargs="?", choices=["collect"])
+    parser.add_argument("name", nargs="?", choices=NAMES)
+    parser.add_argument("folders", nargs="*")
+    parser.add_argument("--commit", help="the commit that ran, where the machine had no history")
+    arguments = parser.parse_args()
+    if arguments.verb:
+        collect(arguments.name, arguments.folders, arguments.commit)
+        return
+    for name in NAMES:
+        page = PAGES / f"{name}.md"
+        page.write_text(with_tables(page.read_text("utf-8"), tables(name)), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""The table of a comparison: a row for each network, best first."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from staf._tables import Table, mean, number
+
+
+@dataclass(frozen=True)
+class NetworkRow:
+    """What the table shows of one fit; `metrics` are of the final weights."""
+
+    image: str
+    model: str
+    metrics: Mapping[str, float]
+    parameters: int
+    steps: int
+    seconds: float
+
+
+def network_table(rows: Sequence[NetworkRow]) -> Table:
+    """A row per network, best mean first: PSNR of each image (mean over seeds), their mean, steps and time.
+
+    >>> fits = [NetworkRow("photo", name, {"psnr": psnr}, 9, 20, 1.0) for name, psnr in (("siren", 30), ("staf", 33))]
+    >>> [row[:2] for row in network_table(fits).rows]
+    [['staf', '33.00'], ['siren', '30.00']]
+    """
+    images = list(dict.fromkeys(row.image for row in rows))
+    groups: dict[str, list[NetworkRow]] = defaultdict(list)
+    for row in rows:
+        groups[row.model].append(row)
+
+    def decibels(group: Sequence[NetworkRow], image: str) -> float:
+        return mean([row.metrics["psnr"] for row in group if row.image == image])
+
+    def overall(group: Sequence[NetworkRow]) -> float:
+        return mean([decibels(group, image) for image in images if any(row.image == image for row in group)])
+
+    several = len(images) > 1
+    columns = ["model", "PSNR (dB)", *(images if several else []), "SSIM", "parameters", "steps", "seconds", "runs"]
+    lines = []
+    # Networks whose values are not numbers come last.
+    ranked = sorted(groups.items(), key=lambda item: (math.isnan(overall(item[1])), -overall(item[1])))
+    for model, group in ranked:
+        ssim = mean([row.metrics["ssim"] for row in group if "ssim" in row.metrics])
+        lines.append(
+            [
+                model,
+                number(overall(group)),
+                *([number(decibels(group, image)) for image in images] if several else []),
+                number(ssim, 4),
+                f"{group[0].parameters:,}",
+                f"{mean([row.steps for row in group]):.0f}",
+                number(mean([row.seconds for row in group]), 1),
+                str(len(group)),
+            ]
+        )
+    several = several or any(len(group) > 1 for group in groups.values())
+    title = "Same budget each, final weights" + (", mean over images and seeds" if several else "")
+    return Table(title, columns, lines)

@@ -1,0 +1,280 @@
+"""Grid: an array of 1 to 4 dimensions with any number of channels, seen as values on a grid."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from staf._documents import Document, Entries
+from staf.kinds.grid.samples import checked_samples, has_channels, range_of, rounded
+from staf.signals.base import Signal, as_array
+from staf.signals.errors import NoSamples, SignalError
+from staf.signals.grid import Convention
+from staf.signals.host_copy import Arriving, to_host
+from staf.signals.rendering import OutputGrid, Predict, render_bands, render_grid, window_grid
+from staf.tasks import Reconstruction
+
+if TYPE_CHECKING:
+    from staf.kinds.grid.view import GridView
+
+# The span [start, stop) of each axis, in samples.
+Windows = Sequence[tuple[float, float]]
+
+
+class Grid(Signal):
+    """Samples of any numeric type on a grid of 1 to 4 axes: a trace, a plane of many channels, a volume, a sequence.
+
+    A field fits (value - low) / (high - low), with the lowest and the highest of all samples; PSNR is measured with
+    the peak high - low. The array may be memory-mapped.
+
+    Args:
+        array: (*shape) or (*shape, channels).
+        channels: whether the last axis holds the channels. By default it does in an array of 3 or more axes whose last
+            one has at most 16 entries, and `notes` says what was decided.
+        name: what to call it.
+
+    >>> volume = Grid(np.arange(24, dtype=np.int16).reshape(2, 3, 4), channels=False, name="volume")
+    >>> volume
+    Grid('volume', 2x3x4, 1 channel, int16)
+    >>> volume.value_range, volume.values().shape
+    ((0.0, 23.0), torch.Size([24, 1]))
+    >>> Grid(np.zeros((8, 8, 5)))
+    Grid('grid', 8x8, 5 channels, float64)
+    """
+
+    kind = "grid"
+
+    def __init__(
+        self,
+        array: ArrayLike,
+        *,
+        channels: bool | None = None,
+        name: str = "grid",
+        source: str | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        samples = checked_samples(np.asarray(array) if not isinstance(array, np.ndarray) else array)
+        self.has_channels, said = has_channels(samples.shape, channels)
+        self._array: np.ndarray | None = samples
+        self._set_shape(samples.shape)
+        self.dtype = samples.dtype
+        self._value_range, said_of_range = range_of(samples)
+        self.name = name
+        self.source = source
+        self.notes = [*notes, *said, *said_of_range]
+
+    def _set_shape(self, whole: tuple[int, ...]) -> None:
+        """The grid and the channels of an array of shape `whole`."""
+        self._shape = tuple(whole[:-1] if self.has_channels else whole)
+        self.in_features = len(self._shape)
+        self.out_features = whole[-1] if self.has_channels else 1
+
+    def __repr__(self) -> str:
+        size = "x".join(str(n) for n in self.shape) if self.in_features > 1 else f"{self.shape[0]} samples"
+        channels = f"{self.out_features} channel" + "s" * (self.out_features > 1)
+        empty = ", no samples" if self._array is None else ""
+        return f"Grid({self.name!r}, {size}, {channels}, {self.dtype}{empty})"
+
+    @property
+    def array(self) -> np.ndarray:
+        """The samples, (*shape, channels), as they came."""
+        samples = self._samples()
+        return samples if self.has_channels else samples[..., None]
+
+    def _samples(self) -> np.ndarray:
+        if self._array is None:
+            raise NoSamples(f"grid {self.name!r} was rebuilt from metadata and holds no samples: it can only render")
+        return self._array
+
+    def __array__(self, dtype: np.dtype | None = None, copy: bool | None = None) -> np.ndarray:
+        """The array that the grid was made of."""
+        return as_array(np.asarray(self._samples()), dtype, copy)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._shape
+
+    @property
+    def nbytes(self) -> int:
+        return self.points * self.out_features * self.dtype.itemsize
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        return self._value_range
+
+    def values(self) -> Tensor:
+        flat = self._samples().reshape(-1, self.out_features)
+        return torch.from_numpy(np.array(flat, np.float32, order="C"))
+
+    def encode(self, values: Tensor) -> Arriving:
+        """Values (..., c) to samples of this grid's own type: clamped to the range, integers rounded to the nearest.
+
+        >>> Grid(np.array([0, 9], np.uint8)).encode(torch.tensor([[4.6], [99.0]]))().tolist()
+        [[5], [9]]
+        """
+        host = to_host(values.to(torch.float32))
+
+        def arrived() -> np.ndarray:
+            numbers = host()
+            if not np.isfinite(numbers).all():
+                raise SignalError(f"values for grid {self.name!r} must be numbers, got NaN or infinity")
+            return rounded(numbers, self.dtype, self.value_range)
+
+        return arrived
+
+    def from_values(self, values: Tensor, shape: Sequence[int] | None = None) -> Grid:
+        shape = self.shape if shape is None else tuple(shape)
+        expected = (math.prod(shape), self.out_features)
+        if tuple(values.shape) != expected:
+            raise SignalError(f"values must have shape {expected}, got {tuple(values.shape)}")
+        return self._with(self.encode(values.detach())().reshape(*shape, self.out_features))
+
+    def with_floats(self, values: Tensor, shape: Sequence[int] | None = None) -> Grid:
+        shape = self.shape if shape is None else tuple(shape)
+        array = values.detach().to("cpu", torch.float32).reshape(*shape, self.out_features).numpy()
+        return Grid(self._as_came(array), channels=self.has_channels, name=self.name)
+
+    def with_channels(self, channels: bool) -> Grid:
+        """The same array with its last axis as channels, or as an axis of the grid.
+
+        >>> Grid(np.zeros((8, 8, 5))).with_channels(False)
+        Grid('grid', 8x8x5, 1 channel, float64)
+        """
+        return Grid(self._samples(), channels=channels, name=self.name, source=self.source)
+
+    def _with(self, array: np.ndarray) -> Grid:
+        """Other samples (*shape, c) of the same type, with this grid's name, layout and range."""
+        grid = Grid(self._as_came(array), channels=self.has_channels, name=self.name)
+        grid._value_range, grid.notes = self.value_range, []
+        return grid
+
+    def _as_came(self, array: np.ndarray) -> np.ndarray:
+        """Samples (*shape, c) with or without the axis of the channels, as this grid has it."""
+        return array if self.has_channels else array[..., 0]
+
+    def metadata(self) -> Document:
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "shape": list(self.shape),
+            "channels": self.out_features,
+            "has_channels": self.has_channels,
+            "dtype": self.dtype.name,
+            "value_range": list(self.value_range),
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_metadata(cls, metadata: Entries) -> Grid:
+        """The empty grid that `metadata` describes: everything but samples.
+
+        >>> Grid.from_metadata(Grid(np.zeros((4, 5, 6, 20), np.float16)).metadata())
+        Grid('grid', 4x5x6x20, 1 channel, float16, no samples)
+        """
+        try:
+            shape, channels = tuple(int(size) for size in metadata["shape"]), int(metadata["channels"])
+            with_axis, dtype = bool(metadata["has_channels"]), np.dtype(str(metadata["dtype"]))
+            low, high = (float(end) for end in metadata["value_range"])
+            name, notes = str(metadata["name"]), [str(note) for note in metadata["notes"]]
+        except (KeyError, TypeError, ValueError) as error:
+            raise SignalError(f"metadata of a grid is incomplete or malformed: {error!r}") from error
+        if not 1 <= len(shape) <= 4 or min(*shape, channels) < 1 or dtype.kind not in "biuf":
+            raise SignalError(f"metadata describes no grid: shape {shape}, {channels} channels of {dtype}")
+        if not with_axis and channels != 1:
+            raise SignalError(f"metadata describes no grid: {channels} channels without an axis for them")
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise SignalError(f"value_range in metadata must be an increasing pair of numbers, got {low}, {high}")
+        grid = cls.__new__(cls)
+        grid._array, grid.has_channels, grid.dtype = None, with_axis, dtype
+        grid._set_shape((*shape, channels) if with_axis else shape)
+        grid._value_range, grid.name, grid.source, grid.notes = (low, high), name, None, notes
+        return grid
+
+    def output_grid(
+        self,
+        *,
+        crop: Windows | None = None,
+        size: Sequence[int] | None = None,
+        scale: float | None = None,
+        convention: Convention = "centres",
+    ) -> OutputGrid:
+        """Where `render` evaluates a field.
+
+        >>> Grid(np.zeros((4, 6, 20))).output_grid(crop=[(0, 4), (1, 3), (0, 20)], scale=2).shape
+        (8, 4, 40)
+        """
+        windows = [(0.0, float(n)) for n in self.shape] if crop is None else list(crop)
+        shortest = 1.0 if convention == "ends" else 0.0
+        inside = [0 <= a < b <= n and b - a >= shortest for (a, b), n in zip(windows, self.shape, strict=False)]
+        if len(windows) != self.in_features or not all(inside):
+            raise SignalError(f"crop must be a (start, stop) inside each axis of {self.shape}, got {windows}")
+        if size is not None and (len(size) != self.in_features or min(size) < 1):
+            raise SignalError(f"size must be {self.in_features} whole numbers of at least 1, got {tuple(size)}")
+        return window_grid(self.shape, windows, size, scale, convention)
+
+    def render(
+        self,
+        predict: Predict,
+        *,
+        crop: Windows | None = None,
+        size: Sequence[int] | None = None,
+        scale: float | None = None,
+        convention: Convention = "centres",
+        chunk: int | None = None,
+        device: torch.device | str | None = None,
+    ) -> Grid:
+        """The field `predict`, coordinates (n, d) to values (n, c), as a grid of this one's type and layout.
+
+        `crop` is the span (start, stop) of each axis in samples, `size` the output's samples along each axis, `scale`
+        its samples per sample. `predict` gets at most `chunk` points, on `device`.
+
+        >>> line = Grid(np.array([0.0, 1.0]))
+        >>> np.asarray(line.render(lambda x: (x + 1) / 2, scale=2)).tolist()
+        [0.125, 0.375, 0.625, 0.875]
+        """
+        output = self.output_grid(crop=crop, size=size, scale=scale, convention=convention)
+        return self._with(render_grid(predict, output, encode=self.encode, chunk=chunk, device=device))
+
+    def render_file(
+        self,
+        predict: Predict,
+        path: str | os.PathLike[str],
+        *,
+        crop: Windows | None = None,
+        size: Sequence[int] | None = None,
+        scale: float | None = None,
+        convention: Convention = "centres",
+        chunk: int | None = None,
+        device: torch.device | str | None = None,
+    ) -> Path:
+        """As `render(...).save(path)`, streamed, so that no array of the whole ever exists."""
+        from staf.kinds.grid.files import write_npy
+
+        output = self.output_grid(crop=crop, size=size, scale=scale, convention=convention)
+        bands = render_bands(predict, output, encode=self.encode, chunk=chunk, device=device)
+        whole = (*output.shape, self.out_features) if self.has_channels else output.shape
+        return write_npy(path, (self._as_came(band) for band in bands), whole, self.dtype)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes an NPY file, whole or not at all, in the type and layout that the array came in."""
+        from staf.kinds.grid.files import write_npy
+
+        samples = self._samples()
+        return write_npy(path, iter([samples]), samples.shape, self.dtype)
+
+    def task(self, convention: Convention = "centres") -> Reconstruction:
+        return Reconstruction(self, convention)
+
+    @property
+    def view(self) -> GridView:
+        from staf.kinds.grid.view import GridView
+
+        return GridView(self)

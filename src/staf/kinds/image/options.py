@@ -1,0 +1,105 @@
+"""What the command line asks about images."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from tyro.conf import arg
+
+from staf._documents import Document
+from staf.kinds.options import Count, ExportKind, FitKind, Number, RenderKind
+from staf.signals.errors import SignalError
+
+if TYPE_CHECKING:
+    from staf.signals.base import Signal
+    from staf.signals.grid import Convention
+
+Size = Annotated[str | None, arg(metavar="WxH", help_behavior_hint="")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit(FitKind):
+    """Fit a field to an image.
+
+    The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, the reconstruction, history.csv,
+    metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there, and --resume continues from it.
+    """
+
+    max_pixels: Count = None
+    """Refuse files that announce more pixels than this; raise it for pictures of hundreds of megapixels."""
+
+    def open(self, path: Path) -> Signal:
+        from staf.kinds import open as open_signal
+
+        return open_signal(path) if self.max_pixels is None else open_signal(path, max_pixels=self.max_pixels)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Render(RenderKind):
+    """Draw a fitted picture at any scale, size or crop.
+
+    PNG, TIFF and NPY are written band by band, so that the picture may be larger than memory.
+    """
+
+    scale: Number = None
+    """Pixels of the picture per pixel of the fitted image."""
+    size: Size = None
+    """Width and height of the picture in pixels, e.g. 1920x1080."""
+    crop: Annotated[str | None, arg(metavar="L,T,R,B", help_behavior_hint="")] = None
+    """Left, top, right, bottom in pixels of the fitted image; fractions are allowed."""
+
+    def how(self, out: Path | None) -> Document:
+        return {"crop": parse_crop(self.crop), "size": parse_size(self.size), "scale": self.scale}
+
+    def ending(self, signal: Signal, how: Document, convention: Convention) -> str:
+        from staf.kinds.image.view import output_size
+
+        width, height = output_size(signal.shape, how, convention)
+        return f"-{width}x{height}.png"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export(ExportKind):
+    """Write a fitted picture as PNG, TIFF, JPEG, WebP or NPY, with the bit depth and profile of the original.
+
+    FIELD is the file of a field, the folder of a run, or of fit-many, whose fields are all exported.
+    """
+
+    scale: Number = None
+    """Pixels of the picture per pixel of the fitted image."""
+    size: Size = None
+    """Width and height in pixels, e.g. 1920x1080."""
+
+    def how(self) -> Document:
+        return {"size": parse_size(self.size), "scale": self.scale}
+
+
+def parse_size(text: str | None) -> tuple[int, int] | None:
+    """Width and height.
+
+    >>> parse_size("640x480")
+    (640, 480)
+    """
+    if text is None:
+        return None
+    parts = text.lower().replace("\u00d7", "x").split("x")
+    if len(parts) != 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise SignalError(f"--size must be WIDTHxHEIGHT in whole pixels, such as 1920x1080, got {text!r}")
+    return int(parts[0]), int(parts[1])
+
+
+def parse_crop(text: str | None) -> tuple[float, float, float, float] | None:
+    """Left, top, right, bottom.
+
+    >>> parse_crop("0,0,64,32.5")
+    (0.0, 0.0, 64.0, 32.5)
+    """
+    if text is None:
+        return None
+    try:
+        left, top, right, bottom = (float(part) for part in text.split(","))
+    except ValueError:
+        raise SignalError(f"--crop must be LEFT,TOP,RIGHT,BOTTOM in pixels, such as 0,0,64,64, got {text!r}") from None
+    return left, top, right, bottom

@@ -1,0 +1,92 @@
+"""How shapes are shown: surfaces from one side in the report, vertices and faces in the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+from staf._documents import Entries
+from staf.kinds.shape.mesh_writing import WRITERS
+from staf.kinds.shape.options import PICTURES
+from staf.kinds.shape.picture import draw
+from staf.kinds.shape.signal import Shape
+from staf.reports.embedding import picture_uri
+from staf.signals.grid import Convention
+from staf.signals.rendering import Predict
+from staf.signals.view import View
+
+
+class ShapeView(View[Shape]):
+    """What is shown of a shape."""
+
+    noun = "shape"
+    default_task = "occupancy"
+    # The share of the volume says more than an error over mostly empty space.
+    main_measure = "iou"
+
+    @property
+    def suffix(self) -> str:
+        return ".ply"
+
+    def suffixes(self) -> tuple[str, ...]:
+        return tuple(WRITERS)
+
+    def rendered_suffixes(self) -> tuple[str, ...]:
+        return self.suffixes() + PICTURES
+
+    def report_section(self, reconstruction: Shape) -> str:
+        """The target's surface and the fitted one, drawn from the same side."""
+        bounds = self.signal.mesh.bounds
+        figures = "".join(
+            f'<figure><h3>{name}</h3><img alt="{name}" width="512" height="512" '
+            f'src="{picture_uri(draw(shape.mesh, bounds=bounds))}"></figure>'
+            for name, shape in (("Target", self.signal), ("Reconstruction", reconstruction))
+        )
+        return f'<section><h2>Look closer</h2><div class="pair shapes">{figures}</div></section>'
+
+    def command_options(self, metadata: Entries) -> list[str] | None:
+        words = ["--resolution", str(self.signal.resolution)]
+        words += ["--repair"] * self.signal.mended + ["--allow-open"] * self.signal.allow_open
+        sampling = metadata.get("sampling")
+        if sampling is None:
+            return words
+        # The command draws voxels from the seed of the fit.
+        if sampling["seed"] != metadata["seed"]:
+            return None
+        return [*words, "--near-surface", f"{sampling['near_surface']:g}", "--band", str(sampling["band"])]
+
+    def python(self, metadata: Entries) -> str:
+        shape = self.signal
+        opened = "your_signal"
+        if shape.source is not None:
+            opened = f"staf.open({shape.source!r})" + ".repaired()" * shape.mended
+        opened += f".sampled({shape.resolution}{', allow_open=True' * shape.allow_open})"
+        sampling = metadata.get("sampling")
+        if sampling is None:
+            return opened
+        generator = f"torch.Generator().manual_seed({sampling['seed']})"
+        how = f"near_surface={sampling['near_surface']}, band={sampling['band']}, generator={generator}"
+        return f"staf.Occupancy({opened}, {metadata['convention']!r}, {how})"
+
+    def render_points(self, how: Entries, convention: Convention) -> int:
+        return math.prod(self.signal.frame.counts(how.get("resolution")))
+
+    def write(
+        self, predict: Predict, path: Path, how: Entries, *, convention: Convention, device: str
+    ) -> dict[str, int]:
+        """A mesh; or, where the suffix is that of a picture, a shaded one with the arguments of `Shape.picture` in
+        `how["camera"]`."""
+        arguments = {name: value for name, value in how.items() if name != "camera"}
+        shape = self.signal.render(predict, convention=convention, device=device, **arguments)
+        if path.suffix.lower() in PICTURES:
+            picture = shape.picture(**how.get("camera", {}))
+            picture.save(path)
+            return {"width": picture.width, "height": picture.height}
+        shape.save(path)
+        return {"vertices": len(shape.mesh.vertices), "faces": len(shape.mesh.faces)}
+
+    def size_in_words(self, size: Mapping[str, int]) -> str:
+        if "width" in size:
+            return f"{size['width']}x{size['height']} pixels"
+        return super().size_in_words(size)

@@ -1,0 +1,100 @@
+"""Which network and recipe each of many signals gets, and which of them can train together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, Literal, get_args
+
+from staf.planning.plans import Budget, Plan, points_of
+from staf.planning.plans import plan as make_plan
+from staf.training import Recipe
+from staf.training.trainees import must_be_alone
+
+PlanBy = Literal["size", "spectrum"]
+# By size, signals with fewer than this times the points of the smallest share its plan: mixed sizes train together.
+SIZES = 2.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """A signal and how it is fitted. Jobs with equal keys have equal networks, recipes and losses.
+
+    `architecture` is what the file of the field will say of it, where that is known before the training.
+    """
+
+    name: str
+    signal: Any
+    plan: Plan
+    recipe: Recipe
+    architecture: dict[str, Any] | None
+    alone: bool
+    key: Hashable
+
+
+class Planner:
+    """Makes the jobs of one call of `fit_many`."""
+
+    def __init__(
+        self, recipe: Recipe | None, plan: Plan | None, model: str | None, plan_by: PlanBy, budget: Budget, seed: int
+    ) -> None:
+        if plan_by not in get_args(PlanBy):
+            raise ValueError(f"plan_by must be one of {', '.join(get_args(PlanBy))}, got {plan_by!r}")
+        if plan is not None and model is not None:
+            raise ValueError(f"give plan or model, not both (got model={model!r})")
+        if plan is not None and plan_by != "size":
+            raise ValueError(f"give plan or plan_by, not both (got plan_by={plan_by!r})")
+        self._recipe, self._plan, self._model, self._by = recipe, plan, model or "staf", plan_by
+        self._budget, self._seed = budget, seed
+
+    def jobs(self, named: Sequence[tuple[str, Any]]) -> list[Job]:
+        """Plan the signals, in the order given."""
+        jobs: dict[str, Job] = {}
+        for group in self._alike(named):
+            made = self._network(group[0][1])
+            for name, signal in group:
+                jobs[name] = made(name, signal)
+        return [jobs[name] for name, _ in named]
+
+    def _alike(self, named: Sequence[tuple[str, Any]]) -> list[list[tuple[str, Any]]]:
+        """Signals that share a plan, the smallest first."""
+        if self._by == "spectrum":
+            return [[item] for item in named]
+        groups: list[list[tuple[str, Any]]] = []
+        for item in sorted(named, key=lambda item: (_kind(item[1]), points_of(item[1]))):
+            first = groups[-1][0][1] if groups else None
+            alike = first is not None and _kind(first) == _kind(item[1])
+            if alike and (self._plan is not None or points_of(item[1]) < SIZES * points_of(first)):
+                groups[-1].append(item)
+            else:
+                groups.append([item])
+        return groups
+
+    def _network(self, signal: Any) -> Callable[[str, Any], Job]:
+        """What makes jobs with the plan of one signal."""
+        seen, limits = signal if self._by == "spectrum" else of_its_size(signal), self._budget
+        # For a GPU, because networks that train together take full batches on every device.
+        plan = self._plan or make_plan(seen, limits, device="cuda", model=self._model)
+        recipe = (self._recipe or plan.recipe).limited(
+            steps=limits.steps, seconds=limits.seconds, target_db=limits.target_db
+        )
+        field = plan.field(self._seed)
+        architecture = getattr(field, "architecture", None)
+        network = id(plan) if architecture is None else json.dumps(architecture, sort_keys=True)
+        # A network that is saved in another form is known by its file only.
+        as_saved = None if hasattr(field, "baked") else architecture
+        alone = must_be_alone(field)
+        return lambda name, signal: Job(name, signal, plan, recipe, as_saved, alone, (_kind(signal), network, recipe))
+
+
+def _kind(signal: Any) -> tuple[str, int, int]:
+    """Signals whose losses are the same function of networks with the same inputs and outputs."""
+    return type(signal).__qualname__, signal.in_features, signal.out_features
+
+
+def of_its_size(signal: Any) -> SimpleNamespace:
+    """What a plan by size sees of a signal: all but its samples."""
+    names = ("kind", "in_features", "out_features", "shape", "samples", "rate", "seconds")
+    return SimpleNamespace(**{name: getattr(signal, name) for name in names if hasattr(signal, name)})

@@ -1,0 +1,92 @@
+"""INCODE: sines whose constants a second network reads from the target."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import torch
+
+from staf.nn.activations import Sine
+from staf.nn.architecture import Device, Runtime, network
+from staf.nn.arguments import Depth, NonNegative, Positive, Rate, Real, Size, refuse_unused
+from staf.nn.coordinate_mlp import CoordinateMLP
+from staf.nn.first_layer import SineLayer
+from staf.nn.harmonised_network import Incode
+from staf.nn.harmoniser import Harmoniser, SignalName
+from staf.nn.init import SirenWeights
+from staf.nn.networks.spec import Constants, NetworkSpec, Rates, Row, Settings
+
+
+@network
+def incode(
+    in_features: Size,
+    out_features: Size,
+    *,
+    width: Size = 256,
+    depth: Depth = 4,
+    omega0: Positive = 30.0,
+    hidden_omega0: Positive = 30.0,
+    harmoniser: SignalName | None = "image",
+    sample_rate: Rate | None = None,
+    head_bias: Real = 0.312,
+    penalty: tuple[NonNegative, NonNegative, NonNegative, NonNegative] = (0.1993, 0.0196, 0.0588, 0.0269),
+    generator: torch.Generator | None = None,
+    device: Device = None,
+    dtype: torch.dtype | None = None,
+) -> Incode:
+    """INCODE (Kazerouni et al. 2024): exp(a) sin(exp(b) omega0 x + c) + d, with a, b, c, d read from the target.
+
+    Args:
+        harmoniser: what the target is, `image`, `audio` or `shape`; None for a field whose four numbers are constants.
+        sample_rate: of audio, 44100 by default.
+        head_bias: where the four numbers start.
+        penalty: weights of relu(-a), relu(-b), relu(-c), relu(-d) in the loss.
+
+    >>> sum(p.numel() for p in incode(2, 3).parameters())
+    436775
+    """
+    runtime: Runtime = {"generator": generator, "device": device, "dtype": dtype}
+    if harmoniser != "audio":
+        refuse_unused(f"with harmoniser={harmoniser!r}", sample_rate=(sample_rate, None))
+    composer = CoordinateMLP(
+        in_features,
+        out_features,
+        width=width,
+        depth=depth,
+        activation=partial(Sine, hidden_omega0),
+        first_activation=partial(Sine, omega0),
+        weights=SirenWeights(),
+        **runtime,
+    )
+    reader = None
+    if harmoniser is not None:
+        reader = Harmoniser(harmoniser, sample_rate=sample_rate or 44100, head_bias=head_bias, **runtime)
+    return Incode(composer, reader, coefficients=head_bias, penalty=penalty)
+
+
+SPEC = NetworkSpec(
+    "incode",
+    incode,
+    formula="exp(a) sin(exp(b) omega0 x + c) + d, the four read from the target",
+    source="Kazerouni et al., *INCODE: Implicit Neural Conditioning with Prior Knowledge Embeddings*, 2024",
+    rates=Rates(full_batch=1e-3, soap=1e-3),
+    first_layer=SineLayer(factor=0.5),
+    constants={
+        "audio": Constants({"harmoniser": "audio"}, from_signal={"sample_rate": "rate"}),
+        "shape": Constants({"harmoniser": "shape"}),
+        # Arrays have any number of axes and channels, and no published reader.
+        "grid": Constants({"harmoniser": None}),
+    },
+    restoration={
+        "super_resolution": Settings(1e-3, per_pixel=0.15, constants={"hidden_omega0": 5.0}),
+        "denoising": Settings(1.52e-4, constants={"omega0": 9.58, "hidden_omega0": 24.7}),
+    },
+    summary="a sine whose four constants are read from the target",
+    rows=(
+        Row(
+            "`omega0=30`, `hidden_omega0=30`, `head_bias=0.312`, `penalty=(0.1993, 0.0196, 0.0588, 0.0269)`",
+            "SIREN's",
+            436_775,
+        ),
+    ),
+)

@@ -1,0 +1,177 @@
+"""`NetworkSpec`: all that the library knows about one network, in the network's own file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import nn
+
+from staf.nn.first_layer import FirstLayer
+
+Factory = Callable[..., nn.Module]
+# The key of constants that hold for every signal and task.
+EVERY = "every"
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Learning rates of a network, by what is trained and how; docs/recipes.md has the evidence.
+
+    Args:
+        full_batch: Adam and Muon, every step sees all points. Mini-batches get half of it.
+        soap: SOAP on large pictures; as `full_batch` if not given.
+        short: Muon on large pictures that are trained for too few steps for SOAP; as `full_batch` if not given.
+        small: Adam and Muon on small pictures, for few steps and for many; as `full_batch` if not given.
+        audio_factor: the rate of Adam and Muon on full batches of audio, as a multiple of `full_batch`.
+        audio_soap: SOAP on audio; two thirds of `soap` if not given.
+
+    >>> Rates(1e-3).audio_soap == Rates(1e-3).soap * 2 / 3
+    True
+    """
+
+    full_batch: float
+    soap: float = 0.0
+    short: float | None = None
+    small: tuple[float, float] | None = None
+    audio_factor: float = 1.0
+    # SOAP on full batches of audio. Half a second of the paper's recording, width 64, 500 steps: STAF at 5e-4, 1e-3,
+    # 2e-3 ends at 54.5, 55.0 and 55.5 dB, by Muon at 1.5e-3 at 53.2; one second, width 96, 300 steps: at 1e-3, 2e-3 and
+    # 3e-3 at 55.4, 56.0 and 56.1 dB, by Muon at 3e-3 at 54.8.
+    audio_soap: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "soap", self.soap or self.full_batch)
+        object.__setattr__(self, "audio_soap", self.audio_soap or self.soap * 2 / 3)
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Arguments of the factory for a kind of signal, in place of the defaults, and why.
+
+    `from_signal` maps an argument to the attribute of the signal that it is read from.
+
+    >>> from types import SimpleNamespace
+    >>> Constants({"harmoniser": "audio"}, from_signal={"sample_rate": "rate"}).of(SimpleNamespace(rate=8000))
+    {'harmoniser': 'audio', 'sample_rate': 8000}
+    """
+
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+    from_signal: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, signal: Any) -> dict[str, Any]:
+        """The arguments for a signal."""
+        read = {argument: getattr(signal, attribute) for argument, attribute in self.from_signal.items()}
+        return {**self.arguments, **read}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a restoration or a scene gives to one network: the rate of Adam and Muon, and constants.
+
+    `per_pixel` is the first omega0 for each pixel along the longest observed side, at least 1 in all; networks whose
+    first layer does not follow the pixels have none.
+
+    >>> Settings(1e-3, per_pixel=0.15, constants={"hidden_omega0": 5.0}).arguments((48, 64))
+    {'omega0': 9.6, 'hidden_omega0': 5.0}
+    """
+
+    rate: float
+    per_pixel: float | None = None
+    constants: Mapping[str, Any] = field(default_factory=dict)
+
+    def arguments(self, observed: tuple[int, ...] = ()) -> dict[str, Any]:
+        """The network's arguments for an observation of this shape."""
+        if self.per_pixel is None:
+            return dict(self.constants)
+        return {"omega0": round(max(1.0, self.per_pixel * max(observed)), 3), **self.constants}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A published network with the recipe it was published with: `recipe` is a name in `staf.planning.recipes`."""
+
+    summary: str
+    recipe: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table in docs/networks.md: the network by default, or a variant made with `arguments`.
+
+    `parameters` counts those of 2 inputs, 3 outputs, width 256 and depth 4; a complex number counts as one.
+    """
+
+    constants: str
+    start: str
+    parameters: int
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    formula: str = ""
+    source: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class NetworkSpec:
+    """One network: how it is made, where it comes from, and what a plan needs to know about it.
+
+    Args:
+        name: its name for `--model`, in files and in `staf.NAME`; the factory has the same.
+        factory: `(in_features, out_features, *, width, depth, ..., generator, device, dtype)`.
+        formula: the activation in one line.
+        source: the paper.
+        rates: learning rates.
+        first_layer: how the first layer follows the frequencies of a signal.
+        constants: by kind of signal, or under `EVERY`, arguments in place of the defaults.
+        restoration: by task, `super_resolution` and `denoising`, the settings of full batches.
+        scene: by network of `SCENE_NETWORKS`, its arguments and rate with layers of this one; none: not for scenes.
+        presets: by name, such as `paper_image`, the published network and recipe.
+        complex_weights: whether weights are complex, which Muon does not train.
+        trained_activation: whether the activation has parameters of its own (C, Omega, Phi).
+        layers: its layers in words, by default.
+        grid: whether it has a hash grid, whose size a plan chooses.
+        decoder: the `activation` of `ngp` that is this network's, for signals that it is too small for.
+        start: how the activation starts, as a sentence, from the arguments that differ from the defaults.
+        summary: the activation in a few words, for the README.
+        rows: the table of docs/networks.md.
+
+    >>> from staf.nn.networks import NETWORKS
+    >>> NETWORKS["siren"].formula, NETWORKS["siren"].rates.full_batch
+    ('sin(omega0 x)', 0.001)
+    """
+
+    name: str
+    factory: Factory
+    formula: str
+    source: str
+    rates: Rates
+    first_layer: FirstLayer = field(default_factory=FirstLayer)
+    constants: Mapping[str, Constants] = field(default_factory=dict)
+    restoration: Mapping[str, Settings] = field(default_factory=dict)
+    scene: Mapping[str, Settings] = field(default_factory=dict)
+    presets: Mapping[str, Preset] = field(default_factory=dict)
+    complex_weights: bool = False
+    trained_activation: bool = False
+    layers: str = "4 activated layers of 256"
+    grid: bool = False
+    decoder: str | None = None
+    start: Callable[[Mapping[str, Any]], str] | None = None
+    summary: str = ""
+    rows: tuple[Row, ...] = ()
+
+    def settings(self, task: str) -> Settings:
+        """The settings of a restoration; the network's own rate and constants where none were found."""
+        return self.restoration.get(task) or Settings(self.rates.full_batch)
+
+    def table(self) -> list[str]:
+        """The network's lines of the Markdown table in docs/networks.md."""
+        lines = []
+        for row in self.rows:
+            said = {key: f'"{value}"' if isinstance(value, str) else value for key, value in row.arguments.items()}
+            given = ", ".join(f"{key}={value}" for key, value in said.items())
+            cells = [f"`{self.name}({given})`", row.formula or self.formula, row.constants, row.start]
+            lines.append("| " + " | ".join([*cells, f"{row.parameters:,}{row.note}", row.source or self.source]) + " |")
+        return lines

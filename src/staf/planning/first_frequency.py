@@ -1,0 +1,152 @@
+"""Which frequencies a network's first layer starts with, and why: the one place that answers this.
+
+The rules are for pictures and arrays (`from_spectrum`), recordings (`from_pitch`), shapes (`from_resolution`) and
+restorations (`from_settings`). How a network takes up the answer, by omega0, larger weights, a scale or bands, is said
+by its `FirstLayer`. docs/recipes.md has the fits behind the constants.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from staf.nn.networks import NetworkSpec
+from staf.planning.situation import Choice, Situation
+from staf.planning.spectrum import audio_detail, grid_detail, shown_signal
+
+# omega0 = OMEGA0_PER_ROOT sqrt(mean frequency), within the ends. More than a quarter of (side + mean frequency) fits
+# the pixels as well and is noise between them, and of few pixels more than a hundredth of the side squared. Beyond 100
+# nothing is gained: at 512x512, 500 steps of SOAP, train_00 and train_02 of DIV2K end at 36.3 dB with 138 and 143, at
+# 36.6 with 70% of that and at 36.7 with half, and at 26.9, 28.7 and 30.0 dB between.
+OMEGA0_PER_ROOT = 7.0
+OMEGA0_PER_SIDE = 0.25
+OMEGA0_PER_SQUARE = 0.01
+OMEGA0_ENDS = (0.5, 100.0)
+# The mean frequency of a sharp photograph for each pixel of its side, for a picture whose pixels cannot be seen.
+PHOTO = 0.7
+
+# The first layer of audio starts with sines of up to (mean frequency)^2 / HERTZ. No more than a quarter of the sample
+# rate, and no more than so many cycles over the recording for each neuron, with full batches and with mini-batches: few
+# sines cannot cover more, and the fit ends in hiss or silence.
+HERTZ = 350.0
+CYCLES = 11.0
+MINI_BATCH_CYCLES = 4.7
+WIDTH = 256
+LOWEST_HERTZ = 20.0
+# For a recording whose samples cannot be seen.
+TYPICAL_HERTZ = 400.0
+
+
+def from_spectrum(s: Situation) -> Choice:
+    """The rule for pictures and arrays of any dimension: omega0 by the mean frequency of the samples."""
+    first = s.spec.first_layer
+    if not first.follows_omega0:
+        # Pictures keep the published constants, whatever their size.
+        return Choice() if s.in_features == 2 else from_resolution(s)
+    found = grid_omega0(s.source)
+    if found is None:
+        return Choice()
+    omega0, why = found
+    return _told(first.for_omega0(omega0), f" in the first layer, from the spectrum: {why}")
+
+
+def from_resolution(s: Situation) -> Choice:
+    """The rule for shapes, which are the same at any resolution: what follows the samples of the longest axis."""
+    shape = getattr(s.signal, "shape", None)
+    if not shape:
+        return Choice()
+    return _told(s.spec.first_layer.for_samples(max(shape)), f" for {max(shape):,} samples along the longest axis")
+
+
+def from_pitch(s: Situation) -> Choice:
+    """The rule for recordings: sines by the mean frequency in hertz."""
+    hertz, why = first_hertz(s.signal, s.signal.seconds, CYCLES if s.batch is None else MINI_BATCH_CYCLES)
+    return at_pitch(s.spec, s.signal, hertz, why)
+
+
+def at_pitch(spec: NetworkSpec, recording: Any, hertz: float, why: str = "as given") -> Choice:
+    """A first layer that covers a recording with waves of up to `hertz`."""
+    first, cycles = spec.first_layer, hertz * recording.seconds
+    return Choice(
+        first.waves_in_words(f"{hertz:,.0f} Hz", why, recording.samples),
+        arguments=first.for_waves(cycles, recording.samples),
+        start=lambda field: first.enlarge(field, cycles),
+    )
+
+
+def from_settings(arguments: Mapping[str, Any]) -> Choice:
+    """The choice of a restoration: slower first layers than those of a reconstruction."""
+    return _told(arguments, ", so that the field stays smooth between what is seen")
+
+
+def grid_omega0(signal: Any) -> tuple[float, str] | None:
+    """The first layer's omega0 for a picture or an array, and why; None for what is no sampled grid.
+
+    min(7 sqrt(f), (side + f) / 4, side^2 / 100) between 0.5 and 100, where f is the mean frequency and `side` the
+    longest in samples.
+
+    >>> import numpy as np
+    >>> from types import SimpleNamespace
+    >>> noise = np.random.default_rng(0).uniform(size=(64, 64, 1)).astype(np.float32)
+    >>> grid_omega0(SimpleNamespace(array=noise, shape=(64, 64), in_features=2, value_range=(0, 1)))
+    (35.0, 'detail as fine as noise, a mean wave of 2.6 pixels')
+    """
+    shape = getattr(shown_signal(signal), "shape", None)
+    if shape is None or len(shape) != signal.in_features:
+        return None
+    side, detail, is_picture = max(shape), grid_detail(signal), signal.in_features == 2
+    if detail is not None:
+        frequency, why = detail[0], _in_words(detail[1], is_picture)
+    elif is_picture:
+        frequency, why = PHOTO * side, "as for a sharp photo of this size"
+    else:
+        return None
+    limits = (OMEGA0_PER_SIDE * (side + frequency), OMEGA0_PER_SQUARE * side**2)
+    wanted = min(OMEGA0_PER_ROOT * math.sqrt(frequency), *limits)
+    return round(min(max(wanted, OMEGA0_ENDS[0]), OMEGA0_ENDS[1]), 1), why
+
+
+def first_hertz(signal: Any, seconds: float, cycles: float = CYCLES, width: int = WIDTH) -> tuple[float, str]:
+    """The fastest sine that a first layer over `seconds` of a recording starts with, and why.
+
+    (mean frequency)^2 / 350 Hz, at most `cycles` over the `seconds` for each of the layer's `width` neurons, at most a
+    quarter of the sample rate.
+
+    >>> import numpy as np
+    >>> from types import SimpleNamespace
+    >>> hum = np.sin(2 * np.pi * 250 * np.arange(8000) / 8000)[:, None]
+    >>> hertz, why = first_hertz(SimpleNamespace(array=hum, rate=8000, value_range=(-1, 1)), 1.0)
+    >>> 180 < hertz < 260, why
+    (True, 'its mean frequency is 288 Hz')
+    """
+    mean = audio_detail(signal)
+    if mean is None:
+        wanted, why = TYPICAL_HERTZ, "as for music"
+    else:
+        wanted, why = mean**2 / HERTZ, f"its mean frequency is {mean:,.0f} Hz" if mean > 0 else "it does not vary"
+    covered, quarter = cycles * width / seconds, signal.rate / 4
+    if wanted > quarter and quarter <= covered:
+        why += ", kept to a quarter of the sample rate"
+    elif wanted > covered:
+        why += f", kept to {cycles * width:,.0f} cycles over {seconds:.3g} s"
+    return max(min(wanted, quarter, covered), min(LOWEST_HERTZ, quarter)), why
+
+
+def _told(arguments: Mapping[str, Any], why: str) -> Choice:
+    said = ", ".join(f"{name} {value:g}" for name, value in arguments.items())
+    return Choice(said + why if said else "", arguments=arguments)
+
+
+def _in_words(wave: float, is_picture: bool) -> str:
+    """The mean wave, whose length is in samples, in words."""
+    if wave == 0:
+        return "it does not vary"
+    if not is_picture:
+        return f"a mean wave of {wave:.1f} samples"
+    detail = "the detail of a sharp photo"
+    if wave < 3:
+        detail = "detail as fine as noise"
+    elif wave > 6:
+        detail = "soft detail" if wave < 12 else "a smooth picture"
+    return f"{detail}, a mean wave of {wave:.1f} pixels"

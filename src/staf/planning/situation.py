@@ -1,0 +1,125 @@
+"""What a plan is made for, and what a rule of planning answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from torch import nn
+
+from staf.nn.networks import NetworkSpec
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What the user is willing to spend; the first limit reached ends the fit."""
+
+    steps: int | None = None
+    seconds: float | None = None
+    target_db: float | None = None
+
+
+class SignalLike(Protocol):
+    """What a plan looks at: a signal or a task. Both may have `plan_rules()`, and a task has its `signal`."""
+
+    in_features: int
+    out_features: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a rule decides: entries of the recipe, arguments of the network, and why.
+
+    `start` changes the network after it is built, before the first step. `spec` is another network to build than the
+    model itself: one that is made of the model's layers. `network` takes the place of the network that was asked for,
+    also for all other rules; the topic `capacity` alone has it. A choice without a `reason` is not explained.
+    """
+
+    reason: str = ""
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    start: Callable[[nn.Module], None] | None = None
+    spec: NetworkSpec | None = None
+    network: NetworkSpec | None = None
+
+
+Rule = Callable[["Situation"], Choice]
+
+
+class Situation:
+    """A signal or task, a budget, a device and a network, with the rules that choose for them.
+
+    `situation[topic]` is the choice of that topic's rule, made when it is first asked for. A rule may therefore ask for
+    the choices of other topics, in whatever order the table has them.
+
+    >>> from types import SimpleNamespace
+    >>> from staf.nn.networks import NETWORKS
+    >>> table = {"rate": lambda s: Choice(recipe={"rate": s["batch"].recipe["batch"] * 1e-6})}
+    >>> table["batch"] = lambda s: Choice(recipe={"batch": s.points // 2})
+    >>> Situation(SimpleNamespace(points=2000), Budget(), "cpu", NETWORKS["siren"], table)["rate"].recipe
+    {'rate': 0.001}
+    """
+
+    def __init__(self, source: Any, budget: Budget, device: str, spec: NetworkSpec, rules: Mapping[str, Rule]) -> None:
+        self.source, self.budget, self.device, self.asked, self.rules = source, budget, device, spec, dict(rules)
+        self._choices: dict[str, Choice | None] = {}
+
+    def __getitem__(self, topic: str) -> Choice:
+        if topic not in self._choices:
+            self._choices[topic] = None
+            self._choices[topic] = self.rules[topic](self)
+        choice = self._choices[topic]
+        if choice is None:
+            raise RuntimeError(f"the rules of a plan ask for each other in a circle at the topic {topic!r}")
+        return choice
+
+    @property
+    def spec(self) -> NetworkSpec:
+        """The network: what the topic `capacity` chooses, or the one asked for."""
+        chosen = self["capacity"].network if "capacity" in self.rules else None
+        return self.asked if chosen is None else chosen
+
+    @property
+    def signal(self) -> Any:
+        """The signal itself, also where a task is planned for."""
+        return getattr(self.source, "signal", self.source)
+
+    @property
+    def in_features(self) -> int:
+        return int(self.source.in_features)
+
+    @property
+    def points(self) -> int:
+        return points_of(self.source)
+
+    @property
+    def on_cpu(self) -> bool:
+        return self.device == "cpu"
+
+    @property
+    def batch(self) -> int | None:
+        """The points of one step, or None for all; from the topic `batch`."""
+        return self["batch"].recipe["batch"]
+
+    @property
+    def steps(self) -> int | None:
+        """The steps of the fit, or None where only time limits it; from the topic `budget`."""
+        return self["budget"].recipe["steps"]
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The network's arguments that differ from its defaults, chosen by all topics in the order of the table."""
+        return {name: value for topic in self.rules for name, value in self[topic].arguments.items()}
+
+
+def points_of(signal: Any) -> int:
+    """How many samples a signal or task has.
+
+    >>> from types import SimpleNamespace
+    >>> points_of(SimpleNamespace(shape=(3, 4)))
+    12
+    """
+    points = getattr(signal, "points", None)
+    return int(math.prod(signal.shape) if points is None else points)

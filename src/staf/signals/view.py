@@ -1,0 +1,97 @@
+"""View: how reports, run folders, notebooks and the command line show a signal of one kind."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+
+from staf._documents import Entries
+
+if TYPE_CHECKING:
+    from staf.signals.base import Signal
+    from staf.signals.grid import Convention
+    from staf.signals.rendering import Predict
+
+S = TypeVar("S", bound="Signal")
+
+
+class View(ABC, Generic[S]):
+    """Everything that is shown of a signal; a kind derives its own.
+
+    Attributes:
+        noun: what a fitted signal of this kind is called in messages.
+        default_task: the name, in a field's metadata, of the task that `Signal.task` makes.
+        main_measure: the measure that is shown first.
+    """
+
+    noun: ClassVar[str] = "signal"
+    default_task: ClassVar[str] = "reconstruction"
+    main_measure: ClassVar[str] = "psnr"
+
+    def __init__(self, signal: S) -> None:
+        self.signal = signal
+
+    def describe(self) -> str:
+        """The signal in a few words, without its name: what its repr says after it."""
+        signal = self.signal
+        return repr(signal).removeprefix(f"{type(signal).__name__}({signal.name!r}").strip(", ").removesuffix(")")
+
+    @property
+    @abstractmethod
+    def suffix(self) -> str:
+        """The suffix of a file that keeps the signal's own samples."""
+
+    @abstractmethod
+    def suffixes(self) -> tuple[str, ...]:
+        """The suffixes with which a signal of this kind can be saved."""
+
+    def rendered_suffixes(self) -> tuple[str, ...]:
+        """The suffixes of what `write` makes: those of files, and of pictures where a kind draws some."""
+        return self.suffixes()
+
+    def report_section(self, reconstruction: S) -> str:
+        """HTML of the report's section with target and reconstruction side by side; nothing by default."""
+        return ""
+
+    def notebook_figures(self, reconstruction: S) -> str:
+        """HTML that a notebook shows below the measures; nothing by default."""
+        return ""
+
+    def more_measures(
+        self, predict: Predict, convention: Convention, saved: Path | None
+    ) -> dict[str, Callable[[], float]]:
+        """Measures that are too slow for `Signal.measures`, by name; `saved` is the file of the reconstruction."""
+        return {}
+
+    def command_options(self, metadata: Entries) -> list[str] | None:
+        """What `staf fit FILE` needs besides the common options to repeat a fit with these `metadata`.
+
+        None if no command repeats it.
+        """
+        return []
+
+    def python(self, metadata: Entries) -> str:
+        """Python that gives `staf.fit` what was fitted, for a fit with these `metadata`."""
+        return "your_signal" if self.signal.source is None else repr(str(self.signal.source))
+
+    def finish_note(self, device: str) -> str | None:
+        """What to tell before a fit whose measuring and writing take minutes after the training."""
+        return None
+
+    def render_points(self, how: Entries, convention: Convention) -> int:
+        """At how many points a rendering with the arguments `how` evaluates the field; wrong ones are refused."""
+        return self.signal.points
+
+    def write(
+        self, predict: Predict, path: Path, how: Entries, *, convention: Convention, device: str
+    ) -> dict[str, int]:
+        """Render with the arguments `how`, save, and return the size of what was written, by name."""
+        drawn = self.signal.render(predict, convention=convention, device=device, **how)
+        drawn.save(path)
+        return {"points": drawn.points}
+
+    def size_in_words(self, size: Mapping[str, int]) -> str:
+        """What `write` returned, for people."""
+        return ", ".join(f"{value:,} {name}" for name, value in size.items())

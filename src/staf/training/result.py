@@ -1,0 +1,25 @@
+"""What a trainer returns for each network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from torch import nn
+
+from staf.training.history import History
+from staf.training.recipe import Recipe
+
+
+@dataclass
+class Result:
+    """A trained field and how it came about."""
+
+    field: nn.Module
+    metrics: dict[str, float]
+    history: History
+    recipe: Recipe
+    seed: int
+    seconds: float
+    steps: int
+    stopped: str
+    notes: list[str] = field(default_factory=list)

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from staf.comparison import compare_networks, comparison_figure, network_table
+from staf.comparison.networks import fit_or_resume
+from staf.comparison.result_file import array_hash, read_result, thin
+from staf.kinds import Image
+from staf.planning import Budget
+
+
+@pytest.fixture
+def image():
+    y, x = np.mgrid[0:12, 0:10] / 12
+    return Image((np.stack([x, y, x * y], -1) * 65535).astype(np.uint16), name="colour")
+
+
+def compare(image, folder, models=("siren", "gauss"), **options):
+    return compare_networks(image, models, Budget(steps=4), folder, device="cpu", progress=False, **options)
+
+
+def test_results_hold_what_a_figure_needs(image, tmp_path):
+    results = compare(image, tmp_path).results
+    assert [result.model for result in results] == ["siren", "gauss"]
+    for result in results:
+        array = result.reconstruction()
+        assert (array.shape, array.dtype) == (image.array.shape, image.array.dtype)
+        difference = (array.astype(float) - image.array) / 65535
+        # Rounding to the image's own depth moves the measure of the float prediction only a little.
+        assert -10 * np.log10(np.square(difference).mean()) == pytest.approx(result.metrics["psnr"], abs=0.1)
+        assert result.steps == len(result.history["loss"]) == 4
+        assert result.parameters > 190_000
+        assert result.field_path.exists()
+    assert len(comparison_figure(image, results).subfigs) == 2
+    assert {row[0] for row in network_table(results).rows} == {"siren", "gauss"}
+
+
+def test_finished_networks_are_not_fitted_again(image, tmp_path):
+    before = {path: path.stat().st_mtime_ns for path in compare_paths(image, tmp_path)}
+    assert {path: path.stat().st_mtime_ns for path in compare_paths(image, tmp_path)} == before
+    assert len(compare(image, tmp_path, seed=1).results) == 2
+    assert len(list(tmp_path.glob("*.json"))) == 4
+
+
+def compare_paths(image, folder):
+    return [result.path for result in compare(image, folder).results]
+
+
+def test_a_result_records_what_it_came_from(image, tmp_path):
+    (result,) = compare(image, tmp_path, ["siren"], seed=3).results
+    document = json.loads(result.path.read_text())
+    assert (document["model"], document["image"], document["seed"]) == ("siren", "colour", 3)
+    assert document["sha256"] == array_hash(image.array)
+    assert document["budget"]["steps"] == 4
+    assert document["machine"]["cores"] >= 1
+    assert {"torch", "staf"} <= set(document["versions"])
+    assert "final weights" in document["protocol"]
+    result.path.write_text(json.dumps({**document, "format": 99}))
+    with pytest.raises(ValueError, match="format 99"):
+        read_result(result.path)
+
+
+def test_an_unusable_checkpoint_is_discarded(image, tmp_path):
+    checkpoint = tmp_path / "c.safetensors"
+    checkpoint.write_bytes(b"not a checkpoint")
+    fit = fit_or_resume(image, checkpoint, steps=2, device="cpu", progress=False)
+    assert fit.result.steps == 2
+
+
+def test_thin_keeps_both_ends():
+    thinned = thin({"step": list(range(1000)), "loss": [float(i) for i in range(1000)]}, rows=7)
+    assert len(thinned["step"]) == 7
+    assert (thinned["step"][0], thinned["step"][-1]) == (0, 999)
+    assert thinned["loss"] == [float(i) for i in thinned["step"]]

@@ -1,0 +1,113 @@
+"""Shapes as an experiment: a bare machine's voxels and a mesh give one result, whose surface is measured afterwards."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from paper.__main__ import main
+from paper.data.shapes import open_shape, pack
+from paper.experiments.shapes import ShapeRun, Shapes, plan_of, shape_tables, voxel_task
+from paper.measures import shape_surfaces
+from paper.measures.shape_surfaces import kept_surface, measured, mesh_of, surface_values
+from paper.runner import load_results
+from staf.kinds import Shape
+
+COMMON = ["--resolution", "12", "--workers", "1", "--device", "cpu", "--no-progress", "--steps", "3", "--batch", "500"]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    Shape.sphere(subdivisions=2, resolution=12).save("ball.ply")
+    pack("ball.ply", "packed/ball.npz", 12)
+    open_shape.cache_clear()
+    return tmp_path
+
+
+def test_a_bare_machines_results_are_those_of_the_mesh(here, capsys):
+    words = ["shapes", *COMMON, "--models", "staf", "--protocols", "ours", "released"]
+    assert main([*words, "--shapes", "ball.ply", "--folder", "whole"]) == 0
+    assert main([*words, "--shapes", "packed/ball.npz", "--folder", "bare"]) == 0
+    whole, bare = (load_results(here / name, "shapes") for name in ("whole", "bare"))
+    assert len(whole) == len(bare) == 2
+    assert [r.key for r in whole] == [r.key for r in bare]
+    assert all("chamfer" not in r.metrics for r in bare)
+    assert shape_surfaces.main(["bare", "ball.ply"]) == 0
+    for one, other in zip(whole, load_results(here / "bare", "shapes"), strict=True):
+        assert one.metrics == pytest.approx(other.metrics, rel=1e-5)
+    assert shape_surfaces.fill(here / "bare", ["ball.ply"]) == []
+    said = capsys.readouterr().out
+    assert "Chamfer" in said
+    assert (here / "whole" / "shapes.md").read_text().count("| network |") == 2
+
+
+def test_a_kept_surface_is_the_fields_own(here):
+    shape = open_shape("ball.ply", 12)
+    grid = np.stack(np.meshgrid(*[(np.arange(n) + 0.5) / n * 2 - 1 for n in shape.shape], indexing="ij"), -1)
+    values = np.clip(1.4 - np.linalg.norm(grid, axis=-1), 0, 1).astype(np.float32)
+    again = surface_values(kept_surface(values))
+    assert ((again > 0.5) == (values > 0.5)).all()
+    mesh = mesh_of(kept_surface(values), shape)
+    assert np.linalg.norm(mesh.vertices, axis=1) == pytest.approx(0.9, abs=0.02)
+    measures = measured(kept_surface(values), shape)
+    assert measures["chamfer"] == pytest.approx(2 * 0.1**2, rel=0.2)
+    assert measures["normal_consistency"] > 0.97
+
+
+def test_a_field_without_a_surface_is_infinitely_far_and_noise_is_not_kept(here, monkeypatch):
+    shape = open_shape("ball.ply", 12)
+    nothing = measured(kept_surface(np.zeros(shape.shape, np.float32)), shape)
+    assert nothing == {"chamfer": math.inf, "normal_consistency": 0.0}
+    monkeypatch.setattr(shape_surfaces, "MOST_NEAR", 10)
+    noise = np.random.default_rng(0).random(shape.shape)
+    assert kept_surface(noise) == {}
+    assert measured({}, shape) == nothing
+
+
+def test_the_voxels_measure_what_the_task_measures(here):
+    from staf.kinds.shape.task import Occupancy
+
+    shape = open_shape("ball.ply", 12)
+
+    def field(x):
+        return 0.9 - x.norm(dim=-1, keepdim=True).square() / 2
+
+    found, usual = voxel_task(shape, "centres").evaluate(field), Occupancy(shape).evaluate(field)
+    assert found["iou"] == pytest.approx(usual["iou"])
+    assert found["psnr"] == pytest.approx(usual["psnr"])
+
+
+def test_protocols_differ_in_what_they_say(here):
+    shape = open_shape("packed/ball.npz", 12)
+    recipes = {p: plan_of(shape, ShapeRun("ball", "staf", p, 12), "cuda").recipe for p in ("ours", "paper")}
+    assert (recipes["paper"].epochs, recipes["paper"].batch, recipes["paper"].convention) == (200, 100_000, "ends")
+    assert recipes["ours"].optimiser == "muon"
+    bands = plan_of(shape, ShapeRun("ball", "pemlp", "paper", 12), "cpu").field(0).architecture["arguments"]["bands"]
+    assert bands == 1
+
+
+def test_mistakes_are_named(here, capsys):
+    np.save("picture.npy", np.zeros((4, 4, 3), np.uint8))
+    for words, message in {
+        (): "--shapes must name",
+        ("--shapes", "packed/ball.npz", "--resolution", "13"): "must be 12",
+        ("--shapes", "picture.npy"): "must be meshes",
+    }.items():
+        assert main(["shapes", *words, "--workers", "1", "--folder", "r"]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_the_papers_numbers_stand_beside_their_network(here):
+    main(["shapes", *COMMON, "--models", "siren", "--protocols", "paper", "--shapes", "ball.ply", "--folder", "r"])
+    (result,) = load_results(here / "r")
+    document = json.loads(json.dumps(dict(result.document)))
+    document["configuration"]["shape"] = "lucy"
+    (drawn,) = shape_tables([type(result)(result.path, document)]).values()
+    row = dict(zip(drawn.columns, drawn.rows[0], strict=True))
+    assert (row["paper: IoU"], row["paper: Chamfer"]) == ("0.9892", "2.19e-06")
+    assert Shapes({}).name == "shapes"
