@@ -36,7 +36,9 @@ _HOMES = {
 _ROOMS = (
     "analysis",
     "benchmarking",
+    "callbacks",
     "comparison",
+    "export",
     "figures",
     "kinds",
     "metrics",
@@ -50,6 +52,7 @@ _ROOMS = (
     "tasks",
     "theory",
     "training",
+    "viewer",
 )
 
 __all__ = [*sorted(_HOMES), *_ROOMS, "__version__"]
