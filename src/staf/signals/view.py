@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 from staf._documents import Entries
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from staf.signals.base import Signal
     from staf.signals.grid import Convention
     from staf.signals.rendering import Predict
@@ -58,6 +60,10 @@ class View(ABC, Generic[S]):
     def notebook_figures(self, reconstruction: S) -> str:
         """HTML that a notebook shows below the measures; nothing by default."""
         return ""
+
+    def picture(self, reconstruction: S | None = None) -> np.ndarray | None:
+        """A picture (h, w, c) of the signal, or of its reconstruction, for comparisons; None where there is none."""
+        return None
 
     def more_measures(
         self, predict: Predict, convention: Convention, saved: Path | None

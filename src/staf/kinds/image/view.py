@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -59,6 +60,9 @@ class ImageView(View[Image]):
             return ""
         seen = pictures(self.signal, reconstruction)
         return notebook_row(seen)
+
+    def picture(self, reconstruction: Image | None = None) -> np.ndarray:
+        return (reconstruction or self.signal).array
 
     def more_measures(
         self, predict: Predict, convention: Convention, saved: Path | None

@@ -65,14 +65,23 @@ class SceneView(View[Scene]):
         photos = measured_views(self.signal)
         if len(photos) != len(shown) or photos.pixels.shape[1:3] != shown.pixels.shape[1:3]:
             return None
-        background = torch.tensor(self.signal.background)
         chosen = np.unique(np.linspace(0, len(shown) - 1, min(most, len(shown))).round().astype(int)).tolist()
         places = []
         for view in chosen:
-            photo = (on_background(photos.pixels[view], background) * 255).round().to(torch.uint8)
-            places.append((photos.names[view], photo.numpy(), shown.pixels[view].numpy()))
+            places.append((photos.names[view], self._photo(photos, view), shown.pixels[view].numpy()))
         held = "held out" if self.signal.test is not None else "fitted"
         return views_of(places, f"a view that was {held}")
+
+    def picture(self, reconstruction: Scene | None = None) -> np.ndarray:
+        """The first view that is measured."""
+        if reconstruction is not None:
+            return reconstruction.train.pixels[0].numpy()
+        return self._photo(measured_views(self.signal), 0)
+
+    def _photo(self, views: Views, view: int) -> np.ndarray:
+        """A photo on the background, (h, w, 3), as bytes."""
+        colours = on_background(views.pixels[view], torch.tensor(self.signal.background))
+        return (colours * 255).round().to(torch.uint8).numpy()
 
     def more_measures(
         self, predict: Predict, convention: Convention, saved: Path | None

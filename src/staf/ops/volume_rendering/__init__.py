@@ -119,13 +119,20 @@ def march(
         raise ValueError(f"budget must be at least 1 sample, got {budget}")
     if offset is None:
         offset = torch.full_like(near, 0.5)
-    if choose("march", origin) == "triton":
+    given = (origin, direction, near, far, occupied, step, budget, offset)
+    chosen = choose("march", origin)
+    if chosen == "triton":
         from staf.ops.volume_rendering import triton
 
         note("march", "triton")
-        return Samples(*triton.march(origin, direction, near, far, occupied, step, budget, offset))
-    note("march", "reference")
-    return Samples(*march_reference(origin, direction, near, far, occupied, step, budget, offset))
+        return Samples(*triton.march(*given))
+    if chosen == "reference":
+        note("march", "reference")
+        return Samples(*march_reference(*given))
+    from staf.ops.volume_rendering import blocks
+
+    note("march", "loop")
+    return Samples(*blocks.march(*given))
 
 
 def visible(
