@@ -49,7 +49,7 @@ OPERATIONS = {
     "sine_network": (
         lambda d="cpu": ops.sine_network(
             x(300, 2, device=d).detach(),
-            [(*layer(n, d), *map(trained, sinusoids(d))) for n in (2, 128)],
+            [(layer(n, d)[0] / (30 * n), layer(n, d)[1], *map(trained, sinusoids(d))) for n in (2, 128)],
             *layer(128, d, outputs=3),
         ),
         {"linear", "sine_series"},

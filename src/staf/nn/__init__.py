@@ -10,7 +10,7 @@ from staf.nn.encodings import FrequencyEncoding, GaussianEncoding, HashGridEncod
 from staf.nn.filter_network import MultiplicativeFilterNetwork
 from staf.nn.gabor_network import Wire
 from staf.nn.harmonised_network import Incode
-from staf.nn.networks import NETWORKS, NetworkSpec, build
+from staf.nn.networks import NETWORKS, SCENE_NETWORKS, NetworkSpec, build
 from staf.nn.networks.ffn import ffn
 from staf.nn.networks.finer import finer
 from staf.nn.networks.gauss import gauss
@@ -18,6 +18,8 @@ from staf.nn.networks.incode import incode
 from staf.nn.networks.mfn import mfn
 from staf.nn.networks.ngp import ngp
 from staf.nn.networks.pemlp import pemlp
+from staf.nn.networks.radiance import radiance
+from staf.nn.networks.radiance_grid import radiance_grid
 from staf.nn.networks.siren import siren
 from staf.nn.networks.staf import staf
 from staf.nn.networks.wire import wire
@@ -26,6 +28,7 @@ from staf.nn.sine_series import SineSeries
 
 __all__ = [
     "NETWORKS",
+    "SCENE_NETWORKS",
     "CoordinateMLP",
     "Finer",
     "FrequencyEncoding",
@@ -48,6 +51,8 @@ __all__ = [
     "nyquist_bands",
     "parameter_roles",
     "pemlp",
+    "radiance",
+    "radiance_grid",
     "siren",
     "staf",
     "wire",

@@ -105,7 +105,7 @@ class CoordinateMLP(nn.Module):
                 a = layer(z)
                 z = self.activation(index)(a) + a
             else:
-                z = _activated(layer, self.activation(index), z)
+                z = activated(layer, self.activation(index), z)
         return self.output(z)
 
     def _sine_layers(self, coordinates: Tensor) -> list[ops.SineLayer] | None:
@@ -140,7 +140,7 @@ def single_sine(omega0: float, device: torch.device) -> tuple[Tensor, Tensor, Te
         return tuple(torch.tensor([value], device=device) for value in (1.0, omega0, 0.0))  # type: ignore[return-value]
 
 
-def _activated(layer: nn.Module, activation: nn.Module, z: Tensor) -> Tensor:
+def activated(layer: nn.Module, activation: nn.Module, z: Tensor) -> Tensor:
     """activation(layer(z)), as one operation where that is faster on a GPU and neither module has hooks."""
     if (
         z.is_cuda

@@ -11,6 +11,7 @@ from staf.training.memory import keep_freed_memory
 from staf.training.optim.optimiser import Optimiser
 from staf.training.stacked import StackedTask
 from staf.training.task import Batch, Task
+from staf.training.threads import Threads
 
 # Points that a step, or a pass without gradients, handles at once, so that memory stays bounded on large signals.
 _POINTS_AT_ONCE = {"cpu": 2**14, "cuda": 2**20}
@@ -48,6 +49,7 @@ class Stepper:
         chunk: int,
     ) -> None:
         device = optimiser.parameters[0].device
+        self._threads = Threads() if device.type == "cpu" else None
         if device.type == "cpu":
             keep_freed_memory()
         self.task, self.field, self.optimiser, self.batches = task, field, optimiser, batches
@@ -74,7 +76,10 @@ class Stepper:
         return self._losses[:count].cpu()
 
     def _run(self) -> None:
-        self.step()
+        if self._threads is None:
+            self.step()
+        else:
+            self._threads.run(self.step)
 
     def step(self) -> None:
         """Gradients, rates, update: the body that a graph captures."""

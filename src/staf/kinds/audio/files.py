@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from staf._extras import need
 from staf.signals.atomic import atomic_path
 from staf.signals.errors import SignalError
 
@@ -28,7 +29,7 @@ BLOCK = 1 << 16
 
 def read_audio(path: Path, limit: int) -> Audio:
     """Reads any file that libsndfile decodes, of at most `limit` sample times; the header is checked first."""
-    import soundfile
+    soundfile = need("audio", "soundfile")
 
     from staf.kinds.audio.signal import Audio
 
@@ -54,7 +55,7 @@ def read_audio(path: Path, limit: int) -> Audio:
 
 def write_audio(audio: Audio, path: str | os.PathLike[str]) -> Path:
     """Writes `audio` to `path` in the format of its suffix; `Audio.save` says what is kept."""
-    import soundfile
+    soundfile = need("audio", "soundfile")
 
     format, subtype = stored_as(audio, path)
     with (
@@ -75,7 +76,7 @@ def check_format(path: str | os.PathLike[str], channels: int, rate: int) -> None
 
     >>> check_format("a.wav", 2, 12345)
     """
-    import soundfile
+    soundfile = need("audio", "soundfile")
 
     format = format_of(path)
     with _explained(format, channels, rate):
@@ -84,7 +85,7 @@ def check_format(path: str | os.PathLike[str], channels: int, rate: int) -> None
 
 @contextmanager
 def _explained(format: str, channels: int, rate: int) -> Iterator[None]:
-    import soundfile
+    soundfile = need("audio", "soundfile")
 
     try:
         yield
@@ -102,7 +103,7 @@ def stored_as(audio: Audio, path: str | os.PathLike[str]) -> tuple[str, str]:
     >>> stored_as(Audio(np.array([1.5], np.float32), 8000, subtype="FLOAT"), "a.wav")
     ('WAV', 'FLOAT')
     """
-    import soundfile
+    soundfile = need("audio", "soundfile")
 
     format = format_of(path)
     loudest = float(np.abs(audio.array).max())
@@ -128,7 +129,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
     >>> format_of("a song.FLAC")
     'FLAC'
     """
-    import soundfile
+    soundfile = need("audio", "soundfile")
 
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from staf._extras import need
 from staf.kinds.image.colour import fitting_profile
 from staf.kinds.image.conversion import ORIENTATION_TAG, image_from_pil, upright
 from staf.kinds.image.pixels import is_image_shape
@@ -31,7 +32,7 @@ def read_png(path: Path, max_pixels: int) -> Image:
     check_size(width, height, max_pixels)
     if depth < 16:
         return _read_with_pillow(path, PngImageFile, max_pixels)
-    import imagecodecs
+    imagecodecs = need("image", "imagecodecs")
 
     with damage_named("PNG"):
         with path.open("rb") as file, PngImageFile(file) as picture:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from staf._extras import need
 from staf.kinds.image.colour import cmyk_to_rgb, fitting_profile
 from staf.kinds.image.conversion import ORIENTATION_TAG, upright
 from staf.kinds.image.reading import check_size
@@ -21,7 +22,7 @@ READABLE = ("MINISBLACK", "MINISWHITE", "RGB", "PALETTE", "SEPARATED", "YCBCR")
 
 def read_tiff(path: Path, max_pixels: int) -> Image:
     """The first page of a TIFF."""
-    import tifffile
+    tifffile = need("image", "tifffile")
 
     with damage_named("TIFF"), quiet("tifffile"), tifffile.TiffFile(path) as file:
         page: Any = file.pages[0]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from staf._documents import Document
+from staf._extras import need
 from staf.kinds.shape.mesh import Mesh, checked_mesh
 from staf.signals.errors import SignalError
 
@@ -63,9 +64,9 @@ def parse_mesh(data: bytes, format: str) -> tuple[Mesh, list[str]]:
     """
     if format == "glb":
         _check_glb(data)
-    import trimesh
+    trimesh = need("shape", "trimesh")
 
-    class Refusing(trimesh.resolvers.Resolver):
+    class Refusing(trimesh.resolvers.Resolver):  # type: ignore[misc]
         """Answers every reference to another file or address with a refusal."""
 
         def __init__(self) -> None:

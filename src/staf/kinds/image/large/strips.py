@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from staf._extras import need
 from staf.kinds.image.colour import fitting_profile
 from staf.kinds.image.conversion import ORIENTATION_TAG
-from staf.kinds.image.reading import check_size, damage_named
+from staf.kinds.image.reading import check_size
 from staf.kinds.image.tiff_reading import quiet
 from staf.ops.png_rows import unfiltered
-from staf.signals.errors import SignalError
+from staf.signals.errors import SignalError, damage_named
 
 # Bytes of a band, where the file does not decide that.
 BAND_BYTES = 2**26
@@ -45,7 +46,7 @@ class Banded:
 
 def tiff_bands(path: Path, max_pixels: int) -> Banded | None:
     """The first page of a TIFF, if its samples are 8 or 16 bits or float32, side by side and upright."""
-    import tifffile
+    tifffile = need("image", "tifffile")
 
     with damage_named("TIFF"), quiet("tifffile"), tifffile.TiffFile(path) as file:
         page: Any = file.pages[0]
@@ -73,7 +74,7 @@ def tiff_bands(path: Path, max_pixels: int) -> Banded | None:
 
 
 def _tiff(path: Path, shape: tuple[int, int, int], dtype: np.dtype) -> Iterator[np.ndarray]:
-    import tifffile
+    tifffile = need("image", "tifffile")
 
     height, width, channels = shape
     with damage_named("TIFF"), quiet("tifffile"), tifffile.TiffFile(path) as file:
