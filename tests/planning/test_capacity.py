@@ -98,7 +98,7 @@ def test_the_grid_itself_follows_signals_of_any_dimension():
 def test_restorations_get_a_grid_no_finer_than_half_of_what_is_seen():
     task = SuperResolution(noisy(64, 48), 2, samples=2)
     chosen = plan(task, Budget(steps=5), model="ngp")
-    assert arguments(chosen)["finest"] == 16
+    assert arguments(chosen)["finest"] == 32
     large = SimpleNamespace(in_features=2, out_features=3, points=10**7, samples=1, observed=noisy(8, 8))
     from staf.planning.restoration import super_resolution
 

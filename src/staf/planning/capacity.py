@@ -38,7 +38,12 @@ PATCHES, PATCH = 16, 512
 
 
 def capacity(s: Situation) -> Choice:
-    """The network asked for, if it can hold the picture; otherwise its activation behind a hash grid."""
+    """The network asked for, if it can hold the picture; otherwise its activation behind a hash grid.
+
+    What is seen through an operator keeps the network: a grid would follow what lies between the observations.
+    """
+    if hasattr(s.source, "observed"):
+        return of_observation(s)
     shape = tuple(getattr(s.signal, "shape", ()))
     if s.asked.grid:
         return _grid(s, shape, "") if shape else Choice()
