@@ -79,7 +79,7 @@ class Shapes:
     shapes: Mapping[str, str]
 
     name = NAME
-    version = 1
+    version = 2
     protocol = (
         "occupancy of the voxels, mean squared error; IoU of the final weights over all voxels, one fresh pass at 1/2; "
         "Chamfer and normal consistency of the marching-cubes surface at the voxels' resolution and the mesh, 100,000 "
@@ -145,19 +145,13 @@ def voxel_task(shape: Shape, convention: Any) -> Any:
 
 def plan_of(shape: Shape, configuration: ShapeRun, device: str) -> Plan:
     """The plan of a run's network under its protocol, with the configuration's steps and batch."""
-    from staf.nn.encodings import nyquist_bands
-    from staf.planning import Budget, plan, plans
+    from staf.planning import Budget, plan
 
     c = configuration
     if c.protocol == "ours":
         chosen = plan(shape, Budget(steps=c.steps), device=device, model=c.model)
     else:
-        staf_plan = plans.paper_staf_shape if c.protocol == "paper" else plans.released_staf_shape
-        own: dict[str, dict[str, Any]] = {
-            "incode": {"harmoniser": "shape"},
-            "pemlp": {"bands": nyquist_bands(max(shape.shape))},
-        }
-        chosen = paper_plan(shape, c.model, staf_plan, own=own)
+        chosen = paper_plan(shape, c.model, "shape", released=c.protocol == "released")
     changes = {name: value for name, value in (("steps", c.steps), ("batch", c.batch)) if value is not None}
     return dataclasses.replace(chosen, recipe=chosen.recipe.replace(**changes)) if changes else chosen
 

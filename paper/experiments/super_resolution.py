@@ -60,7 +60,7 @@ class SuperResolution:
     images: Mapping[str, str]
 
     name = NAME
-    version = 2
+    version = 3
     protocol = (
         "fit the area-downsampled image, measure on the full grid; PSNR and SSIM of the final weights, one fresh pass, "
         "clamped, peak 1, with the best step in hindsight (an oracle) beside it; ours: default plan, cell centres, "
@@ -118,17 +118,13 @@ def task_of(image: Any, configuration: SuperResolutionRun) -> Task:
 
 def plan_of(task: Task, configuration: SuperResolutionRun, device: str) -> Plan:
     """The plan of a run's network under its protocol."""
-    from staf.nn.encodings import nyquist_bands
-    from staf.planning import Budget, plans
+    from staf.planning import Budget
     from staf.planning.restoration import super_resolution
 
     if configuration.protocol not in PUBLISHED_PROTOCOLS:
         budget = Budget(steps=configuration.steps)
         return super_resolution(task, budget, device=device, model=configuration.model)
-    paper = configuration.protocol == "paper"
-    staf_plan = plans.paper_staf_super_resolution if paper else plans.released_staf_super_resolution
-    own = {"pemlp": {"bands": nyquist_bands(max(task.observed.shape))}}
-    return paper_plan(task, configuration.model, staf_plan, own=own)
+    return paper_plan(task, configuration.model, "super_resolution", released=configuration.protocol == "released")
 
 
 def table(results: Sequence[RunResult]) -> Table:

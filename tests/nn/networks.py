@@ -30,10 +30,12 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "gauss": ("gauss", {}),
     "ffn": ("ffn", {"features": 16}),
     "ffn-bands": ("ffn", {"bands": 5}),
+    "ffn-sigmoid": ("ffn", {"features": 16, "sigmoid": True}),
     "pemlp": ("pemlp", {}),
     "mfn": ("mfn", {"input_scale": 32}),
     "mfn-fourier": ("mfn", {"filters": "fourier", "input_scale": 32}),
     "incode": ("incode", {}),
+    "incode-denoising": ("incode", {"harmoniser": "denoising"}),
     "incode-audio": ("incode", {"harmoniser": "audio"}),
     "incode-shape": ("incode", {"harmoniser": "shape"}),
     "incode-baked": ("incode", {"harmoniser": None}),
@@ -41,8 +43,10 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "ngp-linear": ("ngp", GRID),
     "ngp-staf": ("ngp", {**GRID, "activation": "staf"}),
     "ngp-gauss": ("ngp", {**GRID, "activation": "gauss"}),
+    "kan": ("kan", {"degree": 4}),
+    "relu": ("relu", {}),
 }
-OBSERVATIONS = {"image": (3, 16, 12), "audio": (1, 900), "shape": (1, 6, 8, 7)}
+OBSERVATIONS = {"image": (3, 16, 12), "denoising": (3, 16, 12), "audio": (1, 900), "shape": (1, 6, 8, 7)}
 IN, OUT = 2, 3
 
 

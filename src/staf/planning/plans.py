@@ -1,8 +1,9 @@
 """Plans: what to train and how, for a signal and a budget, with the reasons by topic.
 
 `plan` runs the table of rules. The published networks are plans too, one function for each preset of a network:
-`paper_staf_image`, `paper_staf_audio`, `paper_staf_shape`, `paper_staf_super_resolution`, `paper_staf_denoising`, and
-the same with `released_` for the authors' code.
+`paper_staf_image`, `paper_staf_audio`, `paper_staf_shape`, `paper_staf_super_resolution`, `paper_staf_denoising`, the
+same for every other network with the constants and rates of its own authors (`paper_siren_image`), and with `released_`
+for the code of STAF's authors.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from staf.planning import recipes
 from staf.planning.rules import OWN_NETWORK_RULES, rules_for, rules_of, with_changes
 from staf.planning.situation import Budget, Rule, SignalLike, Situation, points_of
 from staf.training.recipe import Recipe
+from staf.training.schedules import from_plain
 
 __all__ = ["Budget", "NetworkFactory", "Plan", "SignalLike", "for_own_network", "plan", "points_of", "preset"]
 
@@ -130,12 +132,28 @@ def preset(signal: SignalLike, name: str, *, model: str = "staf") -> Plan:
         )
     chosen = spec.presets[name]
     who, task = name.split("_", 1)
+    arguments, training = chosen.arguments_for(signal), dict(chosen.training)
     reasons = {
         "preset": f"{who}_{model}_{task}: the published constants, kept as they are",
-        "network": ", ".join(f"{key}={value}" for key, value in chosen.arguments.items()),
+        "network": ", ".join(f"{key}={value}" for key, value in arguments.items()) or "its own constants",
     }
-    factory = NetworkFactory(spec, signal.in_features, signal.out_features, chosen.arguments)
-    return Plan(factory, getattr(recipes, chosen.recipe)(), reasons, f"{who}_{model}_{task}")
+    if training:
+        said = {key: schedule_in_words(value) if key == "schedule" else value for key, value in training.items()}
+        reasons["training"] = "by its own authors: " + ", ".join(f"{key} {value}" for key, value in said.items())
+    if "schedule" in training:
+        training["schedule"] = from_plain(dict(training["schedule"]))
+    factory = NetworkFactory(spec, signal.in_features, signal.out_features, arguments)
+    return Plan(factory, getattr(recipes, chosen.recipe)().replace(**training), reasons, f"{who}_{model}_{task}")
+
+
+def schedule_in_words(plain: Mapping[str, Any]) -> str:
+    """A schedule's name and constants.
+
+    >>> schedule_in_words({"name": "exponential", "final": 0.1})
+    'exponential (final 0.1)'
+    """
+    constants = ", ".join(f"{key} {value}" for key, value in plain.items() if key != "name")
+    return str(plain["name"]) + (f" ({constants})" if constants else "")
 
 
 def _planned(situation: Situation) -> Plan:

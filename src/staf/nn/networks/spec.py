@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from torch import nn
@@ -91,11 +92,86 @@ class Settings:
 
 @dataclass(frozen=True)
 class Preset:
-    """A published network with the recipe it was published with: `recipe` is a name in `staf.planning.recipes`."""
+    """A published network with the recipe it was published with.
+
+    Args:
+        summary: a sentence.
+        recipe: a name in `staf.planning.recipes`: the paper's budget, batch and schedule.
+        arguments: of the factory, in place of the defaults.
+        training: entries of the recipe in plain data that the network's own authors use in place of the paper's.
+        from_signal: arguments of the factory that are read from a signal or a task.
+
+    >>> Preset("SIREN.", "paper_image", training={"rate": 1e-4}).arguments_for(None)
+    {}
+    """
 
     summary: str
     recipe: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    training: Mapping[str, Any] = field(default_factory=dict)
+    from_signal: Callable[[Any], Mapping[str, Any]] | None = None
+
+    def arguments_for(self, signal: Any) -> dict[str, Any]:
+        """The arguments for a signal or a task."""
+        read = {} if self.from_signal is None else self.from_signal(signal)
+        return {**self.arguments, **read}
+
+
+TASKS = {
+    "image": "for images",
+    "audio": "for recordings",
+    "shape": "for shapes",
+    "super_resolution": "for super-resolution",
+    "denoising": "for denoising",
+}
+
+
+def paper_presets(
+    network: str,
+    training: Mapping[str, Any],
+    *,
+    arguments: Mapping[str, Mapping[str, Any]] | None = None,
+    changes: Mapping[str, Mapping[str, Any]] | None = None,
+    from_signal: Callable[[str, Any], Mapping[str, Any]] | None = None,
+) -> dict[str, Preset]:
+    """`paper_image`, `paper_audio` and so on of a network that the paper compares STAF with.
+
+    The paper says that learning rates are those of the original works: `training` are its authors' entries of a recipe,
+    `changes` those of single tasks, `arguments` the network's by task. Steps and epochs are the paper's for all.
+
+    >>> presets = paper_presets("SIREN", {"rate": 1e-4}, arguments={"audio": {"omega0": 3000.0}})
+    >>> presets["paper_audio"].summary, presets["paper_audio"].arguments
+    ("SIREN for recordings, with its authors' constants and rate.", {'omega0': 3000.0})
+    """
+    return {
+        f"paper_{task}": Preset(
+            f"{network} {words}, with its authors' constants and rate.",
+            f"paper_{task}",
+            (arguments or {}).get(task, {}),
+            {**training, **(changes or {}).get(task, {})},
+            None if from_signal is None else partial(from_signal, task),
+        )
+        for task, words in TASKS.items()
+    }
+
+
+def decay(final: float) -> dict[str, Any]:
+    """A schedule as plain data: rates fall exponentially to `final` of their start; 1 is a constant rate.
+
+    >>> decay(0.1), decay(1)
+    ({'name': 'exponential', 'final': 0.1}, {'name': 'constant'})
+    """
+    return {"name": "constant"} if final == 1 else {"name": "exponential", "final": final}
+
+
+def observed_shape(signal: Any) -> tuple[int, ...]:
+    """The shape of what is seen: of a task's observation, or of a signal.
+
+    >>> from types import SimpleNamespace
+    >>> observed_shape(SimpleNamespace(shape=(64, 48)))
+    (64, 48)
+    """
+    return tuple((getattr(signal, "observed", None) or signal).shape)
 
 
 @dataclass(frozen=True)
