@@ -13,6 +13,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,19 +102,19 @@ def runs(photo: staf.Image, small: staf.Image | None, device: str) -> Iterator[t
     yield "default 20 s", lambda: default_fit(photo, seconds=20.0, device=device)
     yield "default 5 s", lambda: default_fit(photo, seconds=5.0, device=device)
     for name in DECODERS:
-        yield f"warm-up of {name}", lambda name=name: grid_fit(photo, 0.5, activation=name, device=device)
+        yield f"warm-up of {name}", partial(grid_fit, photo, 0.5, activation=name, device=device)
     for seed in (0, 1, 2):
         for name in DECODERS:
             yield (
                 f"decoder {name} seed {seed} 3 s",
-                lambda name=name, seed=seed: grid_fit(photo, 3.0, activation=name, seed=seed, device=device),
+                partial(grid_fit, photo, 3.0, activation=name, seed=seed, device=device),
             )
     side = max(photo.shape)
     for entries, features in ((18, 2), (20, 2), (22, 2), (22, 4)):
         yield (
             f"grid 2^{entries} x {features}, finest the longest side, 4 s",
-            lambda e=entries, f=features: grid_fit(
-                photo, 4.0, log2_entries=e, features=f, finest=side, levels=16, device=device
+            partial(
+                grid_fit, photo, 4.0, log2_entries=entries, features=features, finest=side, levels=16, device=device
             ),
         )
     yield "tiles of STAF 64 x 3, 8 s", lambda: tiles_fit(photo, 8.0, width=64, depth=3, batch=1024, device=device)
@@ -121,7 +122,7 @@ def runs(photo: staf.Image, small: staf.Image | None, device: str) -> Iterator[t
     yield "target 59 dB", lambda: default_fit(photo, target_db=59.0, device=device)
     if small is not None:
         for model in ("staf", "siren", "ngp"):
-            yield f"small {model} 1000 steps", lambda m=model: default_fit(small, steps=1000, model=m, device=device)
+            yield f"small {model} 1000 steps", partial(default_fit, small, steps=1000, model=model, device=device)
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from staf.nn import parameter_roles
 from staf.signals.value_transform import value_transform
 from staf.training.history import decibels
-from staf.training.loop import State
+from staf.training.state import State
 
 CHUNK = 2**16
 FLUSH_SECONDS = 2.0

@@ -21,9 +21,9 @@ def fields_of(path: Path) -> dict[str, Path]:
         return {path.stem: path}
     if (path / MODEL).is_file():
         return {path.resolve().name: path / MODEL}
-    from staf.storage.field_set import field_files
+    from staf.storage.folder import FieldFolder
 
-    return field_files(path)
+    return FieldFolder(path).files()
 
 
 def serve(path: str | os.PathLike[str], load: Callable[[Path], Exportable], *, browse: bool = True) -> ViewServer:
