@@ -15,7 +15,7 @@ from staf.kinds.formats import HEAD_BYTES, readable, recognise
 from staf.kinds.plain_arrays import plain_array
 from staf.kinds.registry import kind_of_folder, kinds, resolve
 from staf.signals.base import Signal
-from staf.signals.errors import SignalError, one_line
+from staf.signals.errors import SignalError, damage_named, one_line
 
 if TYPE_CHECKING:
     import PIL.Image
