@@ -90,7 +90,7 @@ def test_sigterm_leaves_a_checkpoint_too_and_overwrite_begins_anew(staf, picture
     ran = staf("upscale", picture, "--steps", 9, "--out", "o")
     assert ran.code == 143
     assert "--resume" in ran.err
-    assert "--resume continues it, --overwrite starts again" in staf("upscale", picture, "--out", "o").refused()
+    assert "--resume continues it, another --out" in staf("upscale", picture, "--out", "o").refused()
     assert staf("upscale", picture, "--steps", 3, "--out", "o", "--overwrite", "--json").json["steps"] == 3
     assert not (here / "o" / CHECKPOINT).exists()
 

@@ -95,7 +95,7 @@ def command(fit: Fit) -> str | None:
             words += [flag, f"{value:g}" if isinstance(value, float) else str(value)]
     if fit.recipe.target_db is not None:
         words += ["--target-db", f"{fit.recipe.target_db:g}"]
-    words += options
+    words += [*options, *fit.plan.asked]
     words += ["--device", torch.device(fit.device).type]
     return shlex.join(words)
 

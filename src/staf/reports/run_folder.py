@@ -121,7 +121,7 @@ def check_folder(folder: str | os.PathLike[str], *, overwrite: bool = False) -> 
         raise RunError(f"the output must be a folder, and {str(path)!r} is a file")
     found = existing(path)
     if found and not overwrite:
-        raise RunError(f"{str(path)!r} already holds a run ({found[0].name}): choose another folder, or overwrite it")
+        raise RunError(f"{str(path)!r} already holds a run ({found[0].name}): choose another folder")
 
 
 def as_json(document: Document) -> str:
