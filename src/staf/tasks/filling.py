@@ -28,7 +28,7 @@ def filled(image: Float[Tensor, c * shape], known: Tensor, steps: int = 200) -> 
     direction, size = residual.clone(), residual.square().sum()
     first = size.clone()
     for _ in range(steps):
-        if not size > 1e-14 * first:
+        if not size > 1e-10 * first:
             break
         along = curvature(direction)
         rate = size / (direction * along).sum()
