@@ -67,7 +67,9 @@ def non_local_means(image: Float[Tensor, "c h w"], width: float) -> Float[Tensor
     """Means over similar 5x5 patches at most 6 pixels away, with a kernel of `width` over their distance."""
     denoise_nl_means = need("image", "skimage.restoration").denoise_nl_means
 
-    done = denoise_nl_means(image.numpy(), patch_size=5, patch_distance=6, h=width, channel_axis=0)
+    # A single channel given as an axis is taken for something else.
+    given, axis = (image[0].numpy(), None) if len(image) == 1 else (image.numpy(), 0)
+    done = denoise_nl_means(given, patch_size=5, patch_distance=6, h=width, channel_axis=axis)
     return torch.from_numpy(done).float().reshape(image.shape)
 
 

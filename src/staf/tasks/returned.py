@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor
 
@@ -68,10 +70,15 @@ def returned_upscaling(task: SuperResolution, predict: Predict, model: str = "st
 
 def returned_inverse(task: InverseProblem, predict: Predict, model: str = "staf") -> Choice:
     """The field of any inverse problem, or the classical method for its operator that predicts held-out data best."""
+    return chosen_of(task, predict, inverse_candidates(task), model)
+
+
+def chosen_of(task: InverseProblem, predict: Predict, classical: Mapping[str, Candidate], model: str) -> Choice:
+    """The same among classical results that are there already."""
     held = task.held_out_index
     errors = (task.observed_by(predict) - task.observation).square().flatten(1)[:, held].mean(0).cpu()
     fit = Candidate(task.predict(predict).cpu(), errors)
-    return choose(model, fit, inverse_candidates(task), what="observations")
+    return choose(model, fit, classical, what="observations")
 
 
 def corrected(task: SuperResolution, values: Float[Tensor, "c h w"]) -> Float[Tensor, "n c"]:

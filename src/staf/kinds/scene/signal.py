@@ -21,6 +21,7 @@ from staf.kinds.scene.occupancy import occupancy_of
 from staf.kinds.scene.paths import PathName, chosen_cameras
 from staf.kinds.scene.reading import Views, bounds, read_views
 from staf.kinds.scene.rendering import depth_of, on_background, render_views
+from staf.ops.volume_rendering import ray_box
 from staf.signals.base import Signal, as_array
 from staf.signals.errors import NoSamples, SignalError
 from staf.signals.grid import Convention
@@ -205,7 +206,7 @@ class Scene(Signal):
         cameras = self.in_box(self.train.cameras)
         rows, columns = inside // width + 0.5, inside % width + 0.5
         origin, direction = cameras.rays(index // (height * width), rows, columns)
-        near, far = raychecks.box(origin, direction)
+        near, far = ray_box(origin, direction)
         return torch.cat([(origin + ((near + far) / 2)[:, None] * direction).clamp(-1, 1), direction], -1)
 
     def coordinate_units(self, convention: Convention = "centres") -> tuple[float, ...]:
