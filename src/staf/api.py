@@ -187,6 +187,11 @@ class Fit:
             self._reconstruction = self.field.render()
         return self._reconstruction
 
+    def return_instead(self, signal: Signal, note: str) -> None:
+        """Take `signal` for the reconstruction, and say why: a restoration may do better than its field alone."""
+        self._reconstruction = signal
+        self.notes.append(note)
+
     def render(self, **how: Any) -> Any:
         """The fitted signal at another scale, size or crop."""
         return self.field.render(**how)

@@ -64,4 +64,4 @@ def test_sizes_and_crops():
 
 def test_a_place_that_takes_no_file_is_named_as_it_was_given(staf, model, here):
     (here / "file").touch()
-    assert staf("render", model, "-o", "file/a.png").refused().startswith("cannot write file/a.png: a file stands")
+    assert staf("render", model, "-o", "file/a.png").refused().startswith("cannot write file/a.png: expected a folder")

@@ -50,7 +50,7 @@ def words_of(command: str) -> list[str]:
 
 def contents(folder: Path) -> dict[str, bytes]:
     """All files of a folder that hold no times."""
-    timed = ("metrics.json", "model.safetensors")
+    timed = ("metrics.json", "model.safetensors", "report.html")
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in timed}
 
 

@@ -46,6 +46,14 @@ OPERATIONS = {
         lambda d="cpu": ops.sine_layer(x(300, 2, device=d).detach(), *layer(2, d), *map(trained, sinusoids(d))),
         {"linear", "sine_series"},
     ),
+    "sine_network": (
+        lambda d="cpu": ops.sine_network(
+            x(300, 2, device=d).detach(),
+            [(layer(n, d)[0] / (30 * n), layer(n, d)[1], *map(trained, sinusoids(d))) for n in (2, 128)],
+            *layer(128, d, outputs=3),
+        ),
+        {"linear", "sine_series"},
+    ),
     "hash_grid": (hash_grid, {"hash_grid"}),
     "linear": (lambda d="cpu": linear(x(300, 16, device=d), *layer(16, d)), {"linear"}),
     "squared_error": (squared_error, {"squared_error"}),
@@ -57,7 +65,11 @@ def trained(tensor):
 
 
 def test_every_operation_is_listed():
-    public = {name for name in ops.__all__ if name not in ("Execution", "GridLayout", "backend", "record_backends")}
+    public = {
+        name
+        for name in ops.__all__
+        if name not in ("Execution", "GridLayout", "SineLayer", "backend", "record_backends")
+    }
     folders = {"linear", "squared_error"}
     assert set(OPERATIONS) == public | folders
 

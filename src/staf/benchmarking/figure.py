@@ -16,7 +16,7 @@ def draw(document: dict[str, Any], path: Path) -> Path:
     from matplotlib.figure import Figure
 
     from staf._files import atomic_path
-    from staf.figures.style import COLOURS
+    from staf.figures.palette import COLOURS
 
     records = [record for record in document["records"] if record["ms"] is not None]
     colours, left = dict(RELEASED), iter(COLOURS)

@@ -39,7 +39,7 @@ class FitShared(FitOptions):
     """Options of `staf fit` for every kind of signal."""
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
-    """The signal: an image (PNG, JPEG, TIFF, WebP, NPY), audio, a mesh, or an array (NPY, NPZ)."""
+    """The signal: an image (PNG, JPEG, TIFF, WebP, NPY), audio, a mesh, an array (NPY, NPZ), or a scene's folder."""
     model: Annotated[str, arg(metavar="NAME", help=f"The network: {', '.join(MODEL_NAMES)}.")] = "staf"
 
 

@@ -43,12 +43,14 @@ def check_folder(options: FitOptions, folder: Path, holds: str | None) -> None:
 
 def resumed(options: FitOptions, model: str, checkpoint: Path) -> tuple[int, Budget]:
     """Seed and budget of the interrupted fit; options that contradict it are refused, not ignored."""
+    from staf.nn.networks import model_of
     from staf.planning import Budget
     from staf.storage import FileError, read_header
 
     about = read_header(checkpoint).metadata
     try:
-        recipe, seed, fitted = about["recipe"], about["seed"], (about["architecture"] or {}).get("name", model)
+        recipe, seed = about["recipe"], about["seed"]
+        fitted = model if not about["architecture"] else model_of(about["architecture"])
         saved = {"--seed": seed, **{f"--{n.replace('_', '-')}": recipe[n] for n in ("steps", "seconds", "target_db")}}
     except (KeyError, TypeError, AttributeError):
         raise FileError(f"{checkpoint} is not a complete checkpoint: start again with --overwrite") from None

@@ -34,9 +34,10 @@ class Verb:
 
 
 VERBS: dict[str, Verb] = {
-    "fit": Verb("staf.cli.fit", "fit a field to an image, a recording, a mesh or an array; writes a report"),
+    "fit": Verb("staf.cli.fit", "fit a field to an image, recording, mesh, array or scene; writes a report"),
     "render": Verb(
-        "staf.cli.render", "draw a fitted field at any scale, size or crop; audio at any rate, a mesh at any resolution"
+        "staf.cli.render",
+        "draw a fitted field at any scale, size or crop; audio at any rate, a mesh at any resolution, a scene's views",
     ),
     "export": Verb("staf.cli.export", "a fitted field, or a folder of them, as files that other programs open"),
     "compare": Verb("staf.cli.compare", "fit several networks with the same budget; a table and a figure"),

@@ -24,7 +24,13 @@ import torch
 from staf._cache import cache_folder, private_folder
 from staf.ops import kernel_cache
 
-SOURCES = ("sine_series/sine_series.c", "pointwise.c", "linear/thin_sums.c", "hash_grid/hash_grid.c")
+SOURCES = (
+    "sine_series/sine_series.c",
+    "pointwise.c",
+    "linear/thin_sums.c",
+    "hash_grid/hash_grid.c",
+    "png_rows/png_rows.c",
+)
 HEADERS = ("trigonometry.h", "sine_series/blocks.h")
 FLAGS = ("-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared")
 # Tried in this order: not every compiler has OpenMP, and not every processor knows -march.
@@ -153,5 +159,7 @@ def _load(path: Path) -> ctypes.CDLL:
         ctypes.c_double,
         ctypes.c_int,
     ]
+    loaded.staf_png_rows.argtypes = [ctypes.c_void_p] * 2 + [ctypes.c_int64] * 3
+    loaded.staf_png_rows.restype = ctypes.c_int64
     loaded.staf_thin_sums.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int64] * 3 + [ctypes.c_int]
     return loaded

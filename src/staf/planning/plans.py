@@ -144,7 +144,8 @@ def _planned(situation: Situation) -> Plan:
     entries = {entry: value for choice in choices.values() for entry, value in choice.recipe.items()}
     starts = tuple(choice.start for choice in choices.values() if choice.start is not None)
     source = situation.source
-    factory = NetworkFactory(situation.spec, source.in_features, source.out_features, situation.arguments, starts)
+    spec = next((choice.spec for choice in choices.values() if choice.spec is not None), situation.spec)
+    factory = NetworkFactory(spec, source.in_features, source.out_features, situation.arguments, starts)
     reasons = {topic: choice.reason for topic, choice in choices.items() if choice.reason}
     return Plan(factory, recipes.default().replace(**entries), reasons)
 

@@ -48,7 +48,7 @@ def read_audio(path: Path, limit: int) -> Audio:
 
     from staf.kinds.audio.signal import Audio
 
-    class Forward(soundfile.SoundFile):
+    class Forward(soundfile.SoundFile):  # type: ignore[misc]
         """A file that is read from its start to its end: seeking fails where the length is not known."""
 
         def seekable(self) -> bool:

@@ -26,10 +26,13 @@ from staf.tasks import Reconstruction
 if TYPE_CHECKING:
     import PIL.Image
 
+    from staf.kinds.image.large.task import LargeReconstruction
     from staf.kinds.image.view import ImageView
 
 # Pixels that are rounded at once: rounding needs floats of the size of what is rounded.
 ROUNDED_PIXELS = 2**16
+# From here on samples stay integers while they are fitted.
+LARGE_PIXELS = 2**22
 
 
 class Image(Signal):
@@ -262,8 +265,13 @@ class Image(Signal):
 
         return write_image(self, path)
 
-    def task(self, convention: Convention = "centres") -> Reconstruction:
-        return Reconstruction(self, convention)
+    def task(self, convention: Convention = "centres") -> Reconstruction | LargeReconstruction:
+        """The reconstruction of all pixels; from 4 megapixels on they stay integers, and are measured in bands."""
+        if self.points < LARGE_PIXELS:
+            return Reconstruction(self, convention)
+        from staf.kinds.image.large.task import LargeReconstruction
+
+        return LargeReconstruction(self, convention)
 
     def measures(self, prediction: Tensor, target: Tensor) -> dict[str, float]:
         """PSNR and SSIM."""
