@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from torch import Tensor
 
+from staf._extras import MissingExtra
 from staf.kinds.formats import HEAD_BYTES, readable, recognise
 from staf.kinds.plain_arrays import plain_array
 from staf.kinds.registry import kind_of_folder, kinds, resolve
@@ -89,6 +90,8 @@ def _open_file(path: Path, name: str | None, kind: str | None, max_pixels: int) 
         signal = _read_folder(path, kind, max_pixels) if path.is_dir() else _read_file(path, kind, max_pixels)
     except OSError as error:
         raise SignalError(f"cannot open {str(path)!r}: {error.strerror or error}") from error
+    except MissingExtra as error:
+        raise MissingExtra(f"cannot open {str(path)!r}: {error}", name=error.name) from error
     except MemoryError as error:
         raise SignalError(f"cannot open {str(path)!r}: there is not enough memory for it") from error
     except (SignalError, ValueError) as error:

@@ -33,8 +33,8 @@ class Choice:
     """What a rule decides: entries of the recipe, arguments of the network, and why.
 
     `start` changes the network after it is built, before the first step. `spec` is another network to build than the
-    model itself: one that is made of the model's layers. `network` takes the place of the network that was asked for, also
-    for all other rules; the topic `capacity` alone has it. A choice without a `reason` is not explained.
+    model itself: one that is made of the model's layers. `network` takes the place of the network that was asked for,
+    also for all other rules; the topic `capacity` alone has it. A choice without a `reason` is not explained.
     """
 
     reason: str = ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from staf._extras import MissingExtra
+
 LONGEST_REASON = 600
 
 
@@ -40,7 +42,7 @@ def damage_named(format: str) -> Iterator[None]:
     """Turns whatever a decoder raises on bad bytes into one sentence."""
     try:
         yield
-    except (SignalError, PermissionError, FileNotFoundError, MemoryError):
+    except (SignalError, PermissionError, FileNotFoundError, MemoryError, MissingExtra):
         raise
     except Exception as error:
         # Decoders raise all sorts on damaged bytes: numpy, for one, a tokenizer's error for a bad header.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from staf._extras import need
 from staf._typing import Float
 from staf.tasks.choice import Candidate
 from staf.tasks.denoising import Denoising
@@ -57,14 +58,14 @@ def upscaled(task: SuperResolution) -> dict[str, Float[Tensor, "n c"]]:
 
 def total_variation(image: Float[Tensor, "c h w"], weight: float) -> Float[Tensor, "c h w"]:
     """Chambolle's minimiser of |u - y|^2 / 2 + weight TV(u)."""
-    from skimage.restoration import denoise_tv_chambolle
+    denoise_tv_chambolle = need("image", "skimage.restoration").denoise_tv_chambolle
 
     return torch.from_numpy(denoise_tv_chambolle(image.numpy(), weight=weight, channel_axis=0)).float()
 
 
 def non_local_means(image: Float[Tensor, "c h w"], width: float) -> Float[Tensor, "c h w"]:
     """Means over similar 5x5 patches at most 6 pixels away, with a kernel of `width` over their distance."""
-    from skimage.restoration import denoise_nl_means
+    denoise_nl_means = need("image", "skimage.restoration").denoise_nl_means
 
     done = denoise_nl_means(image.numpy(), patch_size=5, patch_distance=6, h=width, channel_axis=0)
     return torch.from_numpy(done).float().reshape(image.shape)

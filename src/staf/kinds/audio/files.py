@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from staf._extras import need
 from staf.kinds.audio.wholeness import NOT_SAID, check_whole
 from staf.kinds.limits import check_not_padded, check_ratio
 from staf.signals.atomic import atomic_path
@@ -44,7 +45,7 @@ def read_audio(path: Path, limit: int) -> Audio:
 
     What its header announces is checked before anything is decoded, and against what was decoded.
     """
-    import soundfile
+    soundfile = need("audio", "soundfile")
 
     from staf.kinds.audio.signal import Audio
 
@@ -162,7 +163,7 @@ def _read_blocks(file: soundfile.SoundFile, limit: int, frames: int | None) -> t
 
 def write_audio(audio: Audio, path: str | os.PathLike[str]) -> Path:
     """Writes `audio` to `path` in the format of its suffix; `Audio.save` says what is kept."""
-    import soundfile
+    soundfile = need("audio", "soundfile")
 
     format, subtype = stored_as(audio, path)
     with (
@@ -183,7 +184,7 @@ def check_format(path: str | os.PathLike[str], channels: int, rate: int) -> None
 
     >>> check_format("a.wav", 2, 12345)
     """
-    import soundfile
+    soundfile = need("audio", "soundfile")
 
     format = format_of(path)
     with _explained(format, channels, rate):
@@ -192,7 +193,7 @@ def check_format(path: str | os.PathLike[str], channels: int, rate: int) -> None
 
 @contextmanager
 def _explained(format: str, channels: int, rate: int) -> Iterator[None]:
-    import soundfile
+    soundfile = need("audio", "soundfile")
 
     try:
         yield
@@ -210,7 +211,7 @@ def stored_as(audio: Audio, path: str | os.PathLike[str]) -> tuple[str, str]:
     >>> stored_as(Audio(np.array([1.5], np.float32), 8000, subtype="FLOAT"), "a.wav")
     ('WAV', 'FLOAT')
     """
-    import soundfile
+    soundfile = need("audio", "soundfile")
 
     format = format_of(path)
     loudest = float(np.abs(audio.array).max())
@@ -236,7 +237,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
     >>> format_of("a song.FLAC")
     'FLAC'
     """
-    import soundfile
+    soundfile = need("audio", "soundfile")
 
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from staf._documents import Entries
+from staf._extras import need
 from staf.kinds.audio.figure import DYNAMIC_RANGE_DB, spectrogram
 from staf.kinds.audio.files import FORMATS, check_format
 from staf.kinds.audio.signal import Audio
@@ -38,7 +39,7 @@ class AudioView(View[Audio]):
         return ".wav"
 
     def suffixes(self) -> tuple[str, ...]:
-        import soundfile
+        soundfile = need("audio", "soundfile")
 
         there = soundfile.available_formats()
         return tuple(suffix for suffix, format in FORMATS.items() if format in there)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from staf._extras import need
 from staf.kinds.image.colour import fitting_profile
 from staf.kinds.image.conversion import ORIENTATION_TAG, upright
 from staf.kinds.image.pillow_reading import read_with_pillow
@@ -34,7 +35,7 @@ def read_png(path: Path, max_pixels: int) -> Image:
         check_rows(file, layout)
     if layout.depth < 16:
         return read_with_pillow(path, PngImageFile, max_pixels)
-    import imagecodecs
+    imagecodecs = need("image", "imagecodecs")
 
     told = read_extras(path, layout)
     pixels = imagecodecs.png_decode(path.read_bytes())

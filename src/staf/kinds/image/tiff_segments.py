@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from staf._extras import need
 from staf.kinds.image.jpeg_reading import has_picture, survey
 from staf.kinds.image.tiff_directory import Directory, read_at
 from staf.kinds.limits import MEBIBYTE, check_enough, check_ratio, check_size
@@ -37,20 +38,20 @@ class Coding(NamedTuple):
 
 
 def _lzw(data: bytes, expected: int) -> bytes:
-    import imagecodecs
+    imagecodecs = need("image", "imagecodecs")
 
     return bytes(imagecodecs.lzw_decode(data, out=expected))
 
 
 def _packbits(data: bytes, expected: int) -> bytes:
-    import imagecodecs
+    imagecodecs = need("image", "imagecodecs")
 
     # A run may end behind the last row.
     return bytes(imagecodecs.packbits_decode(data, out=expected + 128))
 
 
 def _zstandard(data: bytes, expected: int) -> bytes:
-    import imagecodecs
+    imagecodecs = need("image", "imagecodecs")
 
     return bytes(imagecodecs.zstd_decode(data, out=expected))
 
@@ -228,12 +229,12 @@ class Samples:
         if self.bits == 8 * self.dtype.itemsize:
             samples = np.frombuffer(raw, stored, math.prod(shape)).reshape(shape)
         else:
-            import imagecodecs
+            imagecodecs = need("image", "imagecodecs")
 
             run = self.segment_width * self._inside
             samples = imagecodecs.packints_decode(raw[:expected], self.dtype, self.bits, runlen=run).reshape(shape)
         if self.predictor == 3:
-            import imagecodecs
+            imagecodecs = need("image", "imagecodecs")
 
             return imagecodecs.floatpred_decode(np.ascontiguousarray(samples), axis=-2)
         samples = samples.astype(self.dtype, copy=False)
@@ -247,7 +248,7 @@ class Samples:
         return samples
 
     def _jpeg(self, data: bytes, rows: int) -> np.ndarray:
-        import imagecodecs
+        imagecodecs = need("image", "imagecodecs")
 
         found = survey(io.BytesIO(data))
         if found.width > self.segment_width or found.height > max(rows, self.segment_height):

@@ -84,7 +84,7 @@ class Render(RenderKind):
     resolution: Count = None
     """Of a mesh: voxels along a side of the box (256 if not given)."""
     level: Number = None
-    """Of a mesh: the share of light that a voxel of the surface takes, between 0 and 1 (0.5 if not given)."""
+    """Of a mesh: the share of light taken on 1/16 of the box's side where the surface is (0.5 if not given)."""
 
     def how(self, out: Path | None) -> dict[str, Any]:
         of_mesh = {"resolution": self.resolution, "level": self.level}

@@ -15,8 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from staf.kinds.scene.cameras import Cameras, orbit
+from staf.kinds.scene import checks
+from staf.kinds.scene.cameras import Cameras
 from staf.kinds.scene.occupancy import occupancy_of
+from staf.kinds.scene.paths import PathName, chosen_cameras
 from staf.kinds.scene.reading import Views, bounds, read_views
 from staf.kinds.scene.rendering import depth_of, on_background, render_views
 from staf.signals.base import Signal, as_array
@@ -31,13 +33,11 @@ if TYPE_CHECKING:
     from staf.planning.situation import Rule
 
 Network = Literal["grid", "mlp"]
-Path3 = Literal["orbit"]
 WHITE = (1.0, 1.0, 1.0)
 # Samples of a ray along the diagonal of the box; the paper's.
 RAY_SAMPLES = 1024
 # Views whose cameras are kept in a file, so that it can be rendered without the photos.
 KEPT_CAMERAS = 400
-FRAMES = 120
 
 
 class Scene(Signal):
@@ -78,9 +78,9 @@ class Scene(Signal):
             raise SignalError("train must have at least one photo, got none")
         self._train: Views | None = train
         self.test = test if test is not None and len(test) else None
-        self.centre, self.half = _box(centre, half)
-        self.background = _colour(background)
-        self.ray_samples = _whole("ray_samples", ray_samples)
+        self.centre, self.half = checks.box(centre, half)
+        self.background = checks.colour(background)
+        self.ray_samples = checks.whole("ray_samples", ray_samples)
         self.network: Network = network
         self.downscale = 1
         self._kept: Cameras | None = None
@@ -147,9 +147,9 @@ class Scene(Signal):
         """The same photos with another box, background, sampling or network."""
         scene = copy.copy(self)
         scene.notes = list(self.notes)
-        scene.centre, scene.half = _box(centre or self.centre, self.half if half is None else half)
-        scene.background = self.background if background is None else _colour(background)
-        scene.ray_samples = self.ray_samples if ray_samples is None else _whole("ray_samples", ray_samples)
+        scene.centre, scene.half = checks.box(centre or self.centre, self.half if half is None else half)
+        scene.background = self.background if background is None else checks.colour(background)
+        scene.ray_samples = self.ray_samples if ray_samples is None else checks.whole("ray_samples", ray_samples)
         scene.network = network or self.network
         return scene
 
@@ -198,7 +198,6 @@ class Scene(Signal):
 
     def coordinates(self, convention: Convention = "centres", index: Tensor | None = None) -> Tensor:
         """For each pixel (n, 6): the middle of its ray's way through the box, and its direction."""
-        from staf.ops.volume_rendering import ray_box
 
         index = torch.arange(self.points) if index is None else index
         _, height, width = self.shape
@@ -206,7 +205,7 @@ class Scene(Signal):
         cameras = self.in_box(self.train.cameras)
         rows, columns = inside // width + 0.5, inside % width + 0.5
         origin, direction = cameras.rays(index // (height * width), rows, columns)
-        near, far = ray_box(origin, direction)
+        near, far = raychecks.box(origin, direction)
         return torch.cat([(origin + ((near + far) / 2)[:, None] * direction).clamp(-1, 1), direction], -1)
 
     def coordinate_units(self, convention: Convention = "centres") -> tuple[float, ...]:
@@ -259,12 +258,12 @@ class Scene(Signal):
         try:
             if metadata["kind"] != cls.kind:
                 raise SignalError(f"metadata must be of kind 'scene', got {metadata['kind']!r}")
-            count, height, width = (_whole("shape", int(size)) for size in metadata["shape"])
+            count, height, width = (checks.whole("shape", int(size)) for size in metadata["shape"])
             cameras = Cameras.from_plain(metadata["cameras"])
             scene = cls.__new__(cls)
-            scene.centre, scene.half = _box(metadata["centre"], metadata["half"])
-            scene.background = _colour(metadata["background"])
-            scene.ray_samples = _whole("ray_samples", metadata["ray_samples"])
+            scene.centre, scene.half = checks.box(metadata["centre"], metadata["half"])
+            scene.background = checks.colour(metadata["background"])
+            scene.ray_samples = checks.whole("ray_samples", metadata["ray_samples"])
             scene.network = "mlp" if metadata["network"] == "mlp" else "grid"
             scene.name, scene.notes = str(metadata["name"]), [str(note) for note in metadata["notes"]]
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
@@ -275,35 +274,11 @@ class Scene(Signal):
         scene._shape, scene._kept = (count, height, width), cameras
         return scene
 
-    def path(
-        self,
-        path: Path3 | Cameras | None = None,
-        *,
-        frames: int | None = None,
-        size: tuple[int, int] | None = None,
-        views: Sequence[int] | None = None,
-    ) -> Cameras:
-        """The cameras of a rendering; the arguments are those of `render`."""
-        if isinstance(path, str) and path != "orbit":
-            raise SignalError(f"path must be 'orbit' or cameras, got {path!r}")
-        if frames is not None and (path is None or isinstance(path, Cameras)):
-            raise SignalError(f"frames are those of a path: give path='orbit' too, got frames={frames}")
-        if views is not None and path is not None:
-            raise SignalError("views are those that were held out: give views or a path, not both")
-        cameras = path if isinstance(path, Cameras) else self.cameras
-        if views is not None:
-            if not views or not all(0 <= view < len(cameras) for view in views):
-                raise SignalError(f"views must be between 0 and {len(cameras) - 1}, got {list(views)}")
-            cameras = cameras.subset(list(views))
-        if path == "orbit":
-            cameras = orbit(cameras, _whole("frames", FRAMES if frames is None else frames))
-        return cameras if size is None else cameras.resized(width=size[0], height=size[1])
-
     def render(
         self,
         predict: Predict,
         *,
-        path: Path3 | Cameras | None = None,
+        path: PathName | Cameras | None = None,
         frames: int | None = None,
         size: tuple[int, int] | None = None,
         views: Sequence[int] | None = None,
@@ -318,7 +293,7 @@ class Scene(Signal):
             size: (width, height) of the pictures; by default that of the photos.
             views: only these of the held-out views, counted from 0.
         """
-        cameras = self.path(path, frames=frames, size=size, views=views)
+        cameras = chosen_cameras(self.cameras, path, frames=frames, size=size, views=views)
         device = torch.device("cpu" if device is None else device)
         occupied = self.occupied(predict, device)
         inside = self.in_box(cameras).to(device)
@@ -383,24 +358,3 @@ class Scene(Signal):
 def read_scene(path: Path, limit: int) -> Scene:
     """The scene in a folder, of at most `limit` pixels."""
     return Scene.read(path, max_pixels=limit)
-
-
-def _box(centre: Sequence[float], half: float) -> tuple[tuple[float, float, float], float]:
-    x, y, z = (float(value) for value in centre)
-    half = float(half)
-    if not (all(map(math.isfinite, (x, y, z, half))) and half > 0):
-        raise SignalError(f"the box must have a finite centre and a positive half side, got {(x, y, z)} and {half:g}")
-    return (x, y, z), half
-
-
-def _colour(values: Sequence[float]) -> tuple[float, float, float]:
-    colour = tuple(float(value) for value in values)
-    if len(colour) != 3 or not all(0 <= value <= 1 for value in colour):
-        raise SignalError(f"background must be three numbers between 0 and 1, got {list(values)}")
-    return colour
-
-
-def _whole(name: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 2**20:
-        raise SignalError(f"{name} must be a whole number of at least 1, got {value!r}")
-    return value

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 RESOLUTION = 256
 LEVEL = 0.5
+# The length over which light is taken, as a share of the box's side: matter of a hardly trained field is like fog.
+LENGTH = 1 / 16
 
 
 def surface_of(
@@ -30,9 +32,9 @@ def surface_of(
     level: float | None = None,
     device: torch.device | str | None = None,
 ) -> Mesh:
-    """Where a voxel takes the share `level` (by default one half) of the light that crosses it.
+    """Where matter takes the share `level` (by default one half) of the light on a sixteenth of the box's side.
 
-    With density s and voxels of side w, that is 1 - exp(-s w) = level. The box has `resolution` (256) voxels a side.
+    With density s and that length w, this is where 1 - exp(-s w) = level. The box has `resolution` (256) voxels a side.
     """
     resolution = RESOLUTION if resolution is None else resolution
     level = LEVEL if level is None else level
@@ -42,7 +44,6 @@ def surface_of(
         raise SignalError(f"level must be between 0 and 1, got {level:g}")
     device = torch.device("cpu" if device is None else device)
     occupied = scene.occupied(predict, device)
-    side = 2 / resolution
 
     def opacity(points: Tensor) -> Tensor:
         points = points.to(device)
@@ -50,7 +51,7 @@ def surface_of(
         inside = occupied.reshape(-1)[cell_index(points, occupied.shape)].nonzero()[:, 0]
         taken = torch.zeros(len(points), device=device)
         if len(inside):
-            taken[inside] = -torch.expm1(-density_of(predict, points[inside]).float() * side)
+            taken[inside] = -torch.expm1(-density_of(predict, points[inside]).float() * (2 * LENGTH))
         return taken[:, None]
 
     counts = (resolution, resolution, resolution)

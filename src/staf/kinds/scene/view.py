@@ -14,6 +14,7 @@ from staf.kinds.image.view import look_closer, notebook_row
 from staf.kinds.scene.cameras import Cameras
 from staf.kinds.scene.formats import ARRAYS, FILMS, MESHES, PICTURES
 from staf.kinds.scene.options import BACKGROUNDS
+from staf.kinds.scene.paths import chosen_cameras
 from staf.kinds.scene.reading import Views, read_cameras
 from staf.kinds.scene.rendering import on_background
 from staf.kinds.scene.signal import RAY_SAMPLES, Scene
@@ -155,7 +156,8 @@ class SceneView(View[Scene]):
         if how.get("camera") is not None:
             _, height, width = self.signal.shape
             given = read_cameras(Path(how["camera"]), height=height, width=width)
-        return self.signal.path(given, frames=how.get("frames"), size=how.get("size"), views=how.get("views"))
+        chosen = {name: how.get(name) for name in ("frames", "size", "views")}
+        return chosen_cameras(self.signal.cameras, given, **chosen)
 
 
 def measured_views(scene: Scene) -> Views:

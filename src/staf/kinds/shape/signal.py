@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from staf._documents import Document, Entries
+from staf._extras import need
 from staf.kinds.shape import rendering as shape_rendering
 from staf.kinds.shape import volume_cache
 from staf.kinds.shape.frame import Frame
@@ -94,7 +95,7 @@ class Shape(Signal):
     @classmethod
     def sphere(cls, *, subdivisions: int = 3, resolution: int = RESOLUTION) -> Shape:
         """The unit sphere as an icosahedron divided `subdivisions` times, for trying things out."""
-        import trimesh
+        trimesh = need("shape", "trimesh")
 
         ball = trimesh.creation.icosphere(subdivisions=subdivisions)
         return cls.from_arrays(ball.vertices, ball.faces, resolution=resolution, name="sphere")

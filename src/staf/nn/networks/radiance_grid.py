@@ -8,7 +8,7 @@ import torch
 
 from staf.nn.architecture import Device, Runtime, network
 from staf.nn.arguments import Depth, NonNegative, Positive, Range, Size, Terms
-from staf.nn.encodings_hash_grid import HashGridEncoding
+from staf.nn.encodings.hash_grid import HashGridEncoding
 from staf.nn.networks.radiance import Directions, Four, Six, direction_encoding
 from staf.nn.networks.spec import NetworkSpec, Rates
 from staf.nn.perceptron import FIRST_BIAS, OMEGA0, SIGMA, TERMS, ActivationName, Family
