@@ -128,4 +128,5 @@ def _read_folder(path: Path, kind: str | None, max_pixels: int) -> Signal:
             if known.folder_marks and kind in (None, known.name)
         )
         raise SignalError("it is a folder" + (f", and {known}" if known else ""))
-    return resolve(found.folder_reader)(path, max_pixels)
+    with damage_named(found.name):
+        return resolve(found.folder_reader)(path, max_pixels)

@@ -42,9 +42,18 @@ def read_jpeg(path: Path, max_pixels: int) -> Image:
         found = survey(file)
     found.check(max_pixels)
     image = read_with_pillow(path, JpegImageFile, max_pixels)
-    if _ends_in_grey(image) and _depends_on_what_follows(path.read_bytes(), found.end):
-        raise damaged("its data end before its last row")
+    check_end(path, found, image.array[:: max(1, image.height - 1), :: max(1, image.width - 1)])
     return image
+
+
+def check_end(path: Path, found: Survey, corners: np.ndarray) -> None:
+    """Refuses a JPEG whose data end before its last row, where the decoder puts grey and says nothing.
+
+    `corners` (..., c) are those of the decoded picture, which may be turned: only if one is grey is there more to do.
+    """
+    grey = (np.abs(corners.astype(np.int16) - 128) <= 2).all(-1).any()
+    if grey and _depends_on_what_follows(path.read_bytes(), found.end):
+        raise damaged("its data end before its last row")
 
 
 @dataclass
@@ -155,12 +164,6 @@ def _frame(data: bytes, marker: int) -> Survey:
     )
     coding = "arithmetic" if marker in ARITHMETIC else "progressive" if marker in PROGRESSIVE else "sequential"
     return Survey(width, height, blocks, coding)
-
-
-def _ends_in_grey(image: Image) -> bool:
-    """Whether the last pixel has the grey that the decoder puts where data are missing, turned or not."""
-    corners = image.array[:: max(1, image.height - 1), :: max(1, image.width - 1)].astype(np.int16)
-    return bool((np.abs(corners - 128) <= 2).all(-1).any())
 
 
 def _depends_on_what_follows(data: bytes, end: int) -> bool:

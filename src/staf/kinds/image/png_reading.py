@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from staf._extras import need
 from staf.kinds.image.colour import fitting_profile
@@ -28,18 +28,37 @@ BLOCK = 1 << 20
 
 def read_png(path: Path, max_pixels: int) -> Image:
     """A PNG of any kind. 16 bits are decoded by libpng itself, since Pillow would read colour as 8."""
-    import PIL.Image
     from PIL.PngImagePlugin import PngImageFile
 
     with path.open("rb") as file:
-        layout = _layout(file, max_pixels)
+        layout = read_layout(file, max_pixels)
         check_rows(file, layout)
     if layout.depth < 16:
         return read_with_pillow(path, PngImageFile, max_pixels)
     imagecodecs = need("image", "imagecodecs")
 
+    told = read_extras(path, layout)
+    pixels = imagecodecs.png_decode(path.read_bytes())
+    pixels, turned = upright(pixels, told.orientation)
+    kept, said = fitting_profile(told.profile, 1 if pixels.ndim == 2 else pixels.shape[2])
+    return Image(pixels, profile=kept, notes=[*turned, *said])
+
+
+class Extras(NamedTuple):
+    """What a PNG says beside its pixels: its colour profile, how it is turned, and whether a colour is transparent."""
+
+    profile: bytes | None
+    orientation: int
+    transparent: bool
+
+
+def read_extras(path: Path, layout: Layout) -> Extras:
+    """Pillow's reading of a PNG's chunks; nothing of its pixels is decoded."""
+    import PIL.Image
+    from PIL.PngImagePlugin import PngImageFile
+
     with path.open("rb") as file, PngImageFile(file) as picture:
-        profile, told = picture.info.get("icc_profile"), PIL.Image.Exif()
+        told = PIL.Image.Exif()
         if "exif" in picture.info or "Raw profile type exif" in picture.info:
             told = picture.getexif()
         elif layout.exif is not None:
@@ -47,11 +66,8 @@ def read_png(path: Path, max_pixels: int) -> Image:
             offset, length = layout.exif
             file.seek(offset)
             told.load(file.read(length))
-        orientation = told.get(ORIENTATION_TAG, 1)
-    pixels = imagecodecs.png_decode(path.read_bytes())
-    pixels, turned = upright(pixels, orientation)
-    kept, said = fitting_profile(profile, 1 if pixels.ndim == 2 else pixels.shape[2])
-    return Image(pixels, profile=kept, notes=[*turned, *said])
+        turned = told.get(ORIENTATION_TAG, 1)
+        return Extras(picture.info.get("icc_profile"), turned, "transparency" in picture.info)
 
 
 @dataclass
@@ -61,7 +77,7 @@ class Layout:
     width: int
     height: int
     depth: int
-    samples: int
+    colour: int
     interlaced: bool
     data: list[tuple[int, int]] = field(default_factory=list)
     exif: tuple[int, int] | None = None
@@ -70,7 +86,7 @@ class Layout:
     def row_bytes(self) -> int:
         """The bytes of all rows, each with its filter's number, before compression.
 
-        >>> Layout(4, 4, 8, 3, False).row_bytes, Layout(4, 4, 8, 3, True).row_bytes
+        >>> Layout(4, 4, 8, 2, False).row_bytes, Layout(4, 4, 8, 2, True).row_bytes
         (52, 55)
         """
         if not self.interlaced:
@@ -82,10 +98,10 @@ class Layout:
         )
 
     def _rows(self, width: int, height: int) -> int:
-        return height * (1 + -(-width * self.samples * self.depth // 8))
+        return height * (1 + -(-width * SAMPLES[self.colour] * self.depth // 8))
 
 
-def _layout(file: BinaryIO, max_pixels: int) -> Layout:
+def read_layout(file: BinaryIO, max_pixels: int) -> Layout:
     """Walks over the chunks without reading what is in them."""
     size = os.fstat(file.fileno()).st_size
     head = file.read(33)
@@ -95,7 +111,7 @@ def _layout(file: BinaryIO, max_pixels: int) -> Layout:
     check_size(width, height, max_pixels)
     if colour not in SAMPLES or depth not in (1, 2, 4, 8, 16) or interlace > 1:
         raise damaged(f"no PNG has colour type {colour}, {depth} bits and interlacing {interlace}")
-    layout = Layout(width, height, depth, SAMPLES[colour], bool(interlace))
+    layout = Layout(width, height, depth, colour, bool(interlace))
     extras = 0
     for kind, offset, length in _chunks(file, size):
         if kind == b"IDAT":

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -35,13 +32,10 @@ def read_tiff(path: Path, max_pixels: int) -> Image:
             raise SignalError(f"a TIFF in YCbCr must be compressed as JPEG, got {samples.coding.name}")
         pixels = samples.read()
         orientation = directory.number(ORIENTATION_TAG, 1)
-        profile = _profile(directory)
+        profile = read_profile(directory)
         colours = directory.colours() if photometric == PALETTE else None
         premultiplied = 1 in directory.numbers(338, (0,))
-    notes = []
-    if directory.pages > 1:
-        more = " or more" if directory.pages == MOST_PAGES else ""
-        notes = [f"the first of {directory.pages}{more} pages is used"]
+    notes = notes_of(samples)
     if colours is not None:
         pixels, said = _expanded(pixels, colours)
     else:
@@ -60,7 +54,17 @@ def read_tiff(path: Path, max_pixels: int) -> Image:
     return Image(pixels, profile=kept, notes=[*notes, *turned, *told])
 
 
-def _profile(directory: Directory) -> bytes | None:
+def notes_of(samples: Samples) -> list[str]:
+    """What to tell the user about a file, beside its pixels."""
+    pages, notes = samples.directory.pages, []
+    if pages > 1:
+        notes.append(f"the first of {pages}{' or more' if pages == MOST_PAGES else ''} pages is used")
+    if samples.left_out:
+        notes.append(f"{samples.left_out} of {len(samples.offsets)} strips or tiles are not in the file, and are zero")
+    return notes
+
+
+def read_profile(directory: Directory) -> bytes | None:
     _, count, _ = directory.tags.get(34675, (0, 0, 0))
     if count > LARGEST_PROFILE:
         raise damaged(f"its colour profile has {count:,} bytes")
@@ -102,18 +106,3 @@ def _light(inks: np.ndarray, profile: bytes | None) -> tuple[np.ndarray, list[st
         picture.info["icc_profile"] = profile
     pixels, said = cmyk_to_rgb(picture)
     return pixels, notes + said
-
-
-@contextmanager
-def quiet(name: str) -> Iterator[None]:
-    """Holds back a library's own log lines about a bad file: the error that follows says it once."""
-
-    def drop(record: logging.LogRecord) -> bool:
-        return False
-
-    logger = logging.getLogger(name)
-    logger.addFilter(drop)
-    try:
-        yield
-    finally:
-        logger.removeFilter(drop)

@@ -25,6 +25,8 @@ SAMPLE_FORMATS = {1: "u", 2: "i", 3: "f", 4: "u"}
 LARGE_TILE = 1 << 22
 # More strips or tiles than these must have some pixels each.
 MANY_SEGMENTS, FEW_PIXELS = 100_000, 256
+# Bytes that a file may unfold into for each of its own where it leaves strips or tiles out.
+SPARSE_RATIO = 1 << 14
 
 
 class Coding(NamedTuple):
@@ -141,10 +143,18 @@ class Samples:
         # Several may lie at one place.
         stored = min(int(self.lengths.sum()), self.directory.size)
         what = f"{self.width}x{self.height} pixels"
+        if self.left_out:
+            check_ratio(decoded, self.directory.size, SPARSE_RATIO, what)
+            decoded = decoded * (len(self.offsets) - self.left_out) // len(self.offsets)
         if self.coding.name in ("LZMA", "Zstandard"):
             check_ratio(decoded, stored, self.coding.most_per_byte, what)
         else:
             check_enough(stored, decoded / self.coding.most_per_byte, what)
+
+    @property
+    def left_out(self) -> int:
+        """How many strips or tiles the file leaves out: they are all zero."""
+        return int((self.lengths == 0).sum())
 
     def _segment_bytes(self, rows: int) -> int:
         return rows * -(-self.segment_width * self._inside * self.bits // 8)
@@ -171,6 +181,26 @@ class Samples:
         assert out is not None
         return out
 
+    def bands(self) -> Iterator[np.ndarray]:
+        """The samples of images that are not planar, in bands (rows, width, channels) from the top."""
+        band: np.ndarray | None = None
+        start = 0
+        for _, top, left, rows, segment in self._segments():
+            rows, columns = min(rows, self.height - top), min(self.segment_width, self.width - left)
+            part = segment[:rows, :columns]
+            if part.shape[:2] != (rows, columns):
+                raise damaged(f"a strip or tile of {columns}x{rows} pixels holds {part.shape[1]}x{part.shape[0]}")
+            if columns == self.width:
+                yield part
+                continue
+            if band is None or top != start:
+                if band is not None:
+                    yield band
+                band, start = np.empty((rows, self.width, self.channels), part.dtype), top
+            band[:, left : left + columns] = part
+        if band is not None:
+            yield band
+
     def _segments(self) -> Iterator[tuple[int, int, int, int, np.ndarray]]:
         """Plane, top row, left column, number of rows, and samples (rows, columns, channels) of every segment."""
         across, down = -(-self.width // self.segment_width), -(-self.height // self.segment_height)
@@ -178,6 +208,9 @@ class Samples:
             plane, place = divmod(index, across * down)
             top, left = place // across * self.segment_height, place % across * self.segment_width
             rows = self.segment_height if self.tiled else min(self.segment_height, self.height - top)
+            if length == 0:
+                yield plane, top, left, rows, np.zeros((rows, self.segment_width, self._inside), self.dtype)
+                continue
             data = read_at(self.directory.file, int(offset), int(length))
             if self.coding is CODINGS[JPEG]:
                 yield plane, top, left, rows, self._jpeg(data, rows)
@@ -264,7 +297,7 @@ def _places(directory: Directory, tiled: bool, count: int) -> tuple[np.ndarray, 
     """Offset and length of every strip or tile, (count,) each, all within the file."""
     offset_tag, length_tag = (324, 325) if tiled else (273, 279)
     offsets, lengths = directory.places(offset_tag, count), directory.places(length_tag, count)
-    missing = (lengths == 0) | (offsets + lengths > directory.size)
+    missing = (offsets + lengths > directory.size) | ((lengths == 0) & (offsets != 0))
     if missing.any():
         raise damaged(f"{int(missing.sum()):,} of {count:,} strips or tiles lie behind the end of the file")
     return offsets, lengths
