@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
+from staf._documents import Document
 from staf.cli.errors import UserError, edge
 from staf.cli.kinds import kind_of, options_of
 from staf.cli.options import MODEL_NAMES, FitOptions, Flag
@@ -109,7 +110,8 @@ def _with_config(options: Fit) -> Fit:
         return options
     if options.model not in ("staf", model):
         raise UserError(f"--config is of {model}: leave --model {options.model} out")
-    return dataclasses.replace(options, model=model, seed=seed if options.seed is None else options.seed)
+    changes: Document = {"model": model, "seed": seed if options.seed is None else options.seed}
+    return dataclasses.replace(options, **changes)
 
 
 def _planned(options: Fit, source: Signal | Task, budget: Budget, device: str) -> Plan:
