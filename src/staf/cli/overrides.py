@@ -7,7 +7,7 @@ import inspect
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from tyro.conf import UseAppendAction, arg
 
@@ -142,7 +142,7 @@ def _read(path: Path) -> dict[str, Any]:
     )
     if not whole or not isinstance(about.get("seed"), int) or "in_features" not in about["architecture"]["arguments"]:
         raise UserError(f"{path} names no network, recipe and seed: --config takes the config.json of a run")
-    return parts
+    return cast("dict[str, Any]", about)
 
 
 def _split(options: Overrides, plan: Plan) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -216,7 +216,7 @@ def _rules(options: Overrides, arguments: dict[str, Any], entries: dict[str, Any
     if "width" in arguments or "depth" in arguments:
 
         def network(s: Situation) -> Choice:
-            depth, width = arguments.get("depth", 4), arguments.get("width", s.spec.neurons)
+            depth, width = arguments.get("depth", 4), arguments.get("width", 256)
             inputs, outputs = counted(s.in_features, "coordinate"), counted(int(s.source.out_features), "value")
             layers = counted(int(depth), "activated layer")
             return Choice(f"model {s.spec.name}: {inputs} to {outputs}, {layers} of {width}, as asked")
