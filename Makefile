@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Test processes; each uses one thread.
 WORKERS ?= auto
 
-.PHONY: paper setup demo test lint types imports pytest chromium docs lock clean
+.PHONY: paper setup demo test lint types imports pytest chromium fuzz docs lock clean
 
 setup: .venv/.ready
 
@@ -30,6 +30,10 @@ pytest: setup chromium
 
 chromium:
 	.ci/chromium
+
+# Opens damaged files of every kind until Ctrl-C; failures are kept in tests/fuzz/corpus.
+fuzz: setup
+	$(BIN)/python -m tests.fuzz
 
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

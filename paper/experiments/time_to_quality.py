@@ -21,9 +21,10 @@ from paper.protocols.plan_variants import PlanVariant
 from paper.protocols.published import MODELS
 from paper.report.output import save_figure, write_tables
 from paper.report.quality_tables import released_table, seconds_table
-from paper.runner.experiment import Context, Data, Outcome, thin
+from paper.runner.experiment import Context, Data, Outcome
 from paper.runner.result import RunResult
 from staf._tables import Table
+from staf.comparison.result_file import thin
 
 if TYPE_CHECKING:
     from staf.planning import Plan

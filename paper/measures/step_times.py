@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paper.runner.experiment import Outcome, outcome_of, thin
+from paper.runner.experiment import Outcome, outcome_of
+from staf.comparison.result_file import thin
 
 if TYPE_CHECKING:
     from staf.api import Fit

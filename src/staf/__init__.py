@@ -20,23 +20,25 @@ _HOMES = {
     **dict.fromkeys(("WindowedField", "WindowedFit", "fit_windows", "load_windows"), "staf.windows"),
     **dict.fromkeys(("FieldSet", "load_many"), "staf.storage.field_set"),
     **dict.fromkeys(("FileError",), "staf.storage"),
-    **dict.fromkeys(("Audio", "Grid", "Image", "Shape", "open"), "staf.kinds"),
+    **dict.fromkeys(("Audio", "Grid", "Image", "Scene", "Shape", "open"), "staf.kinds"),
     **dict.fromkeys(("Signal", "SignalError"), "staf.signals"),
     **dict.fromkeys(("Occupancy",), "staf.kinds.shape.task"),
+    **dict.fromkeys(("Radiance",), "staf.kinds.scene.task"),
     **dict.fromkeys(("Budget", "Plan", "plan", "plans", "recipes"), "staf.planning"),
     **dict.fromkeys(("Interrupted", "Muon", "Recipe", "Soap"), "staf.training"),
     **dict.fromkeys(("Constant", "Cosine", "Exponential"), "staf.training"),
-    **dict.fromkeys(
-        ("CoordinateMLP", "SineSeries", "ffn", "finer", "gauss", "incode", "mfn", "pemlp", "siren", "staf", "wire"),
-        "staf.nn",
-    ),
+    **dict.fromkeys(("CoordinateMLP", "SineSeries"), "staf.nn"),
+    **dict.fromkeys(("ffn", "finer", "gauss", "incode", "mfn", "ngp", "pemlp", "siren", "staf", "wire"), "staf.nn"),
+    **dict.fromkeys(("radiance", "radiance_grid"), "staf.nn"),
     **dict.fromkeys(("backend",), "staf.ops"),
     **dict.fromkeys(("Reconstruction",), "staf.tasks"),
 }
 _ROOMS = (
     "analysis",
     "benchmarking",
+    "callbacks",
     "comparison",
+    "export",
     "figures",
     "kinds",
     "metrics",
@@ -50,24 +52,63 @@ _ROOMS = (
     "tasks",
     "theory",
     "training",
+    "viewer",
 )
 
 __all__ = [*sorted(_HOMES), *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
-    from staf.api import Fit, FittedField, fit, load
-    from staf.kinds import Audio, Grid, Image, Shape, open
-    from staf.kinds.shape.task import Occupancy
-    from staf.many import ManyFits, fit_many
-    from staf.nn import CoordinateMLP, SineSeries, ffn, finer, gauss, incode, mfn, pemlp, siren, staf, wire
-    from staf.ops import backend
-    from staf.planning import Budget, Plan, plan, plans, recipes
-    from staf.signals import Signal, SignalError
-    from staf.storage import FileError
-    from staf.storage.field_set import FieldSet, load_many
-    from staf.tasks import Reconstruction
-    from staf.training import Constant, Cosine, Exponential, Interrupted, Muon, Recipe, Soap
-    from staf.windows import WindowedField, WindowedFit, fit_windows, load_windows
+    from staf.api import Fit as Fit
+    from staf.api import FittedField as FittedField
+    from staf.api import fit as fit
+    from staf.api import load as load
+    from staf.kinds import Audio as Audio
+    from staf.kinds import Grid as Grid
+    from staf.kinds import Image as Image
+    from staf.kinds import Scene as Scene
+    from staf.kinds import Shape as Shape
+    from staf.kinds import open as open
+    from staf.kinds.scene.task import Radiance as Radiance
+    from staf.kinds.shape.task import Occupancy as Occupancy
+    from staf.many import ManyFits as ManyFits
+    from staf.many import fit_many as fit_many
+    from staf.nn import CoordinateMLP as CoordinateMLP
+    from staf.nn import SineSeries as SineSeries
+    from staf.nn import ffn as ffn
+    from staf.nn import finer as finer
+    from staf.nn import gauss as gauss
+    from staf.nn import incode as incode
+    from staf.nn import mfn as mfn
+    from staf.nn import pemlp as pemlp
+    from staf.nn import siren as siren
+    from staf.nn import staf as staf
+    from staf.nn import wire as wire
+    from staf.nn.networks.ngp import ngp as ngp
+    from staf.nn.networks.radiance import radiance as radiance
+    from staf.nn.networks.radiance_grid import radiance_grid as radiance_grid
+    from staf.ops import backend as backend
+    from staf.planning import Budget as Budget
+    from staf.planning import Plan as Plan
+    from staf.planning import plan as plan
+    from staf.planning import plans as plans
+    from staf.planning import recipes as recipes
+    from staf.signals import Signal as Signal
+    from staf.signals import SignalError as SignalError
+    from staf.storage import FileError as FileError
+    from staf.storage.field_set import FieldSet as FieldSet
+    from staf.storage.field_set import load_many as load_many
+    from staf.tasks import Reconstruction as Reconstruction
+    from staf.training import Constant as Constant
+    from staf.training import Cosine as Cosine
+    from staf.training import Exponential as Exponential
+    from staf.training import Interrupted as Interrupted
+    from staf.training import Muon as Muon
+    from staf.training import Recipe as Recipe
+    from staf.training import Soap as Soap
+    from staf.windows import WindowedField as WindowedField
+    from staf.windows import WindowedFit as WindowedFit
+    from staf.windows import fit_windows as fit_windows
+    from staf.windows import load_windows as load_windows
 
 
 def __getattr__(name: str) -> Any:
@@ -85,4 +126,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

@@ -98,7 +98,7 @@ def test_bad_fields_are_refused(staf, bad, verb, name, message):
 def test_an_output_that_is_a_file_is_refused(staf, picture, here, verb):
     (here / "taken").write_text("mine")
     assert "taken is a file" in staf(verb, picture, "--steps", 1, "--out", "taken").refused()
-    assert "a file stands where a folder is needed" in staf(verb, picture, "--steps", 1, "--out", "taken/x").refused()
+    assert "expected a folder, found a file" in staf(verb, picture, "--steps", 1, "--out", "taken/x").refused()
     assert (here / "taken").read_text() == "mine"
 
 

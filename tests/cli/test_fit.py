@@ -171,7 +171,7 @@ def test_an_interrupted_fit_says_how_to_go_on_and_does(staf, picture, here, star
     command = err.splitlines()[-1]
     assert command == shlex.join(["python", "-m", "staf", *words, "--resume"])
 
-    assert "--resume goes on with it" in staf(*words).refused()
+    assert "--resume continues it" in staf(*words).refused()
     assert "was started with 40: leave --steps out" in staf(*words, "--resume", "--steps", 41).refused()
     assert "was started with 0: leave --seed out" in staf(*words, "--resume", "--seed", 1).refused()
     assert "was started without it" in staf(*words, "--resume", "--seconds", 9).refused()

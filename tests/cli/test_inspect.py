@@ -23,7 +23,7 @@ def test_parameters_and_sinusoids_are_listed_and_drawn(staf, model):
 
 def test_json_holds_the_learnt_numbers_and_a_picture_is_not_overwritten(staf, model, here):
     (here / "seen.png").write_text("mine")
-    assert "pass --overwrite" in staf("inspect", model, "-o", "seen.png").refused()
+    assert "name another place with --out" in staf("inspect", model, "-o", "seen.png").refused()
     assert (here / "seen.png").read_text() == "mine"
     document = staf("inspect", model, "--json", "-o", "seen.png", "--overwrite").json
     assert open_signal("seen.png").kind == "image"

@@ -252,6 +252,17 @@ OPTIONS: list[tuple[str, str, Any]] = [
     ("incode", "harmoniser", "denoising"),
     ("incode-audio", "sample_rate", 16000),
     ("incode", "head_bias", 0.5),
+    ("ngp", "activation", "siren"),
+    ("ngp", "levels", 2),
+    ("ngp", "features", 4),
+    ("ngp", "log2_entries", 5),
+    ("ngp", "coarsest", 4),
+    ("ngp", "finest", 13),
+    ("ngp", "proportions", (1.0, 2.0)),
+    ("ngp", "interpolation", "linear"),
+    ("ngp-staf", "omega0", 31.0),
+    ("ngp-staf", "terms", 3),
+    ("ngp-gauss", "sigma", 11.0),
 ]  # fmt: skip
 
 

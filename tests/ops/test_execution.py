@@ -30,6 +30,12 @@ def squared_error(d="cpu"):
     return weighted_squared_error(x(300, 3, device=d), torch.zeros(300, 3, device=d), weight)
 
 
+def hash_grid(d="cpu"):
+    layout = ops.GridLayout.geometric(2, levels=2, log2_entries=6, coarsest=2, growth=2.0)
+    table = torch.ones(layout.entries, 2, device=d, requires_grad=True)
+    return ops.hash_grid(x(300, 2, device=d).detach(), table, layout)
+
+
 # Every operation, and the names under which its parts are noted.
 OPERATIONS = {
     "finer": (lambda d="cpu": ops.finer(x(300, 3, device=d), 30.0), {"finer"}),
@@ -40,6 +46,15 @@ OPERATIONS = {
         lambda d="cpu": ops.sine_layer(x(300, 2, device=d).detach(), *layer(2, d), *map(trained, sinusoids(d))),
         {"linear", "sine_series"},
     ),
+    "sine_network": (
+        lambda d="cpu": ops.sine_network(
+            x(300, 2, device=d).detach(),
+            [(layer(n, d)[0] / (30 * n), layer(n, d)[1], *map(trained, sinusoids(d))) for n in (2, 128)],
+            *layer(128, d, outputs=3),
+        ),
+        {"linear", "sine_series"},
+    ),
+    "hash_grid": (hash_grid, {"hash_grid"}),
     "linear": (lambda d="cpu": linear(x(300, 16, device=d), *layer(16, d)), {"linear"}),
     "squared_error": (squared_error, {"squared_error"}),
 }
@@ -50,7 +65,11 @@ def trained(tensor):
 
 
 def test_every_operation_is_listed():
-    public = {name for name in ops.__all__ if name not in ("Execution", "backend", "record_backends")}
+    public = {
+        name
+        for name in ops.__all__
+        if name not in ("Execution", "GridLayout", "SineLayer", "backend", "record_backends")
+    }
     folders = {"linear", "squared_error"}
     assert set(OPERATIONS) == public | folders
 

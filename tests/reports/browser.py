@@ -36,7 +36,8 @@ def executable() -> str | None:
 class Browser:
     """One tab in a fresh profile. `requests` and `complaints` collect what the page asks for and what goes wrong."""
 
-    def __init__(self) -> None:
+    def __init__(self, flags: list[str] = FLAGS) -> None:
+        self.flags = flags
         self.requests: list[str] = []
         self.complaints: list[str] = []
         self._number = 0
@@ -58,7 +59,7 @@ class Browser:
             os.dup2(11, 4)
 
         self._process = subprocess.Popen(
-            [path, *FLAGS, f"--user-data-dir={self._profile}", "about:blank"],
+            [path, *self.flags, f"--user-data-dir={self._profile}", "about:blank"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             preexec_fn=wire,

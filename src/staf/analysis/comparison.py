@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from staf._documents import Document
 from staf._typing import Float
 from staf.analysis.ntk import empirical_ntk
 from staf.analysis.selection import selected_parameters
@@ -27,10 +27,10 @@ def paper_networks(in_features: int, out_features: int, *, width: int = 256, see
     ['STAF, τ = 5', 'STAF, τ = 2', 'STAF, ours', 'FINER', 'SIREN', 'FFN']
     """
     audio = in_features == 1
-    first: dict[str, Any] = {"omega0": 3000.0, "hidden_omega0": 30.0} if audio else {"omega0": 30.0}
-    ours: dict[str, Any] = {"omega0": 3000.0} if audio else {}
+    first: Document = {"omega0": 3000.0, "hidden_omega0": 30.0} if audio else {"omega0": 30.0}
+    ours: Document = {"omega0": 3000.0} if audio else {}
 
-    def common() -> dict[str, Any]:
+    def common() -> Document:
         return {"width": width, "generator": torch.Generator().manual_seed(seed)}
 
     return {
@@ -52,11 +52,11 @@ class Comparison:
     spectra: list[Spectrum]
     cumulative: list[Array] | None
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Document]:
         """One row a network: largest eigenvalue, trace, ranks, and the target's share along the first tenth."""
         rows = []
         for index, (name, spectrum) in enumerate(zip(self.names, self.spectra, strict=True)):
-            row: dict[str, Any] = {
+            row: Document = {
                 "network": name,
                 "largest": float(spectrum.eigenvalues[0]),
                 "trace": float(spectrum.eigenvalues.sum()),
@@ -70,9 +70,9 @@ class Comparison:
             rows.append(row)
         return rows
 
-    def to_plain(self, functions: int = 5) -> dict[str, Any]:
+    def to_plain(self, functions: int = 5) -> Document:
         """Arrays to draw from: `eigenvalues` and `cumulative` (networks, m), `eigenfunctions` (networks, k, *shape)."""
-        data: dict[str, Any] = {
+        data: Document = {
             "names": self.names,
             "eigenvalues": np.stack([spectrum.eigenvalues for spectrum in self.spectra]),
             "eigenfunctions": np.stack([spectrum.eigenfunctions(self.shape, functions) for spectrum in self.spectra]),

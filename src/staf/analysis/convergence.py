@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from staf._documents import Document
 from staf._typing import Float
 from staf.analysis.ntk import empirical_ntk
 from staf.analysis.selection import module_of, selected_parameters
@@ -45,7 +46,7 @@ class LazyConvergence:
     mode_predicted: Array
     kernel_change: float
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> Document:
         """Numbers and lists, for a file."""
         return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in asdict(self).items()}
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from staf._documents import Document
 from staf.nn import SineSeries
 from staf.nn.sine_series import PARTS
 from staf.training.state import State
@@ -49,12 +49,12 @@ class Dynamics:
             shares[part] = float(moved[steps <= until].sum()) / total if total > 0 else 0.0
         return shares
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> Document:
         """Lists and numbers, for a file."""
         return {"layers": self.layers, "step": self.step, "loss": self.loss, "change": self.change, "drift": self.drift}
 
     @classmethod
-    def from_plain(cls, data: dict[str, Any]) -> Dynamics:
+    def from_plain(cls, data: Document) -> Dynamics:
         return cls(**{key: data[key] for key in ("layers", "step", "loss", "change", "drift")})
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from staf._documents import Document
 from staf.analysis.dynamics import ParameterDynamics
 from staf.planning import recipes
 from staf.training import Recipe
@@ -22,7 +23,7 @@ def freeze_after_warm_up(
     seed: int = 0,
     device: torch.device | str | None = None,
     progress: bool | None = False,
-) -> dict[str, Any]:
+) -> Document:
     """Fit twice from the same start: with everything trained, and with C, Omega and Phi held from step `freeze_from`.
 
     `recipe` defaults to 500 full-batch steps of the default recipe, so that both are the paper's 200 of 500. Returns
@@ -42,7 +43,7 @@ def freeze_after_warm_up(
     full = recipe or recipes.default(steps=500)
     if freeze_from < 0:
         raise ValueError(f"freeze_from must not be negative, got {freeze_from}")
-    found: dict[str, Any] = {"freeze_from": freeze_from}
+    found: Document = {"freeze_from": freeze_from}
     for name, chosen in (
         ("full", full.replace(freeze_activations_from=None)),
         ("frozen", full.replace(freeze_activations_from=freeze_from)),

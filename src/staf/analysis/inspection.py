@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from staf._documents import Entries
 from staf.analysis.features import LayerMaps, activation_maps
 from staf.figures.activations import ActivationCurves, activation_curves
 from staf.figures.palette import AFTER, BEFORE, INPUTS
@@ -46,7 +47,7 @@ def inspect_figure(field: FittedField, start: Mapping[str, Tensor] | None = None
     return draw_inspection(curves, spectra, side=GRID.get(d, 8))
 
 
-def start_of(module: nn.Module, metadata: Mapping[str, Any]) -> dict[str, Tensor] | None:
+def start_of(module: nn.Module, metadata: Entries) -> dict[str, Tensor] | None:
     """The parameters of a field before training, where its file is enough to know them."""
     architecture = getattr(module, "architecture", None)
     if architecture is None or not metadata.get("from_seed"):

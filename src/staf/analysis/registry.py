@@ -12,12 +12,13 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
 from torch import nn
 
+from staf._documents import Document
 from staf.analysis.comparison import compare_kernels, paper_networks, role_shares
 from staf.analysis.convergence import lazy_convergence
 from staf.analysis.dynamics import ParameterDynamics
@@ -101,7 +102,7 @@ def _comparison(field: nn.Module | None, seed: int, points: Points, device: Devi
 
 def _ntk_roles(field: nn.Module | None, seed: int, signal: Signal | None = None, device: Device = None) -> Result:
     x, _, target = _points(field, signal, 256)
-    laws: dict[str, dict[str, Any]] = {
+    laws: dict[str, Document] = {
         "STAF, ours": {},
         "STAF, the paper's law": {"omega0": 30.0, "law": "theorem", "weights": "torch"},
     }
@@ -145,7 +146,7 @@ def _lazy(field: nn.Module | None, seed: int, signal: Signal | None = None, devi
     with torch.no_grad():
         start = chosen(x.to(next(chosen.parameters()).device, torch.float64)).cpu()
     centred = (target - target.mean(0)).double()
-    data: dict[str, Any] = {"sizes": [], "runs": []}
+    data: Document = {"sizes": [], "runs": []}
     rows = []
     for size in (1.0, 0.1, 0.01):
         found = lazy_convergence(chosen, x, start + size * centred, steps=200, modes=(0, 4, 12, 24, 40))
@@ -181,7 +182,7 @@ def _small_fit(field: nn.Module | None, seed: int, signal: Signal | None) -> tup
     def make(generator: torch.Generator) -> nn.Module:
         if field is not None:
             return copy.deepcopy(field)
-        first: dict[str, Any] = {"omega0": 3000.0} if source.in_features == 1 else {}
+        first: Document = {"omega0": 3000.0} if source.in_features == 1 else {}
         return staf(source.in_features, source.out_features, width=128, generator=generator, **first)
 
     return Reconstruction(source), make
@@ -224,7 +225,7 @@ def _activation_maps(field: nn.Module | None, seed: int, signal: Signal | None =
             raise ValueError(f"the field reads {inputs} coordinates, and the signal has {signal.in_features}")
         shape = few_points(signal, math.prod(shape)).shape
     if field is None:
-        first: dict[str, Any] = {"omega0": 3000.0} if inputs == 1 else {}
+        first: Document = {"omega0": 3000.0} if inputs == 1 else {}
         field = staf(inputs, 3, generator=torch.Generator().manual_seed(seed), **first)
     layers = activation_maps(field.to(device), shape)
     rows = [

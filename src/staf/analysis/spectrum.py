@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from staf._documents import Document
 from staf._typing import Float
 
 Array = NDArray[np.float64]
@@ -54,12 +54,12 @@ class Spectrum:
         signs = np.sign(columns[peaks, np.arange(columns.shape[1])])
         return (columns * signs).T.reshape(-1, *shape)
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> Document:
         """Lists, for a file."""
         return {"eigenvalues": self.eigenvalues.tolist(), "eigenvectors": self.eigenvectors.tolist()}
 
     @classmethod
-    def from_plain(cls, data: dict[str, Any]) -> Spectrum:
+    def from_plain(cls, data: Document) -> Spectrum:
         return cls(np.array(data["eigenvalues"], dtype=float), np.array(data["eigenvectors"], dtype=float))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from staf._extras import need
 from staf.benchmarking.report import three_figures
 
 RELEASED = {"released": "#9aa0a6", "released, torch.compile": "#c6a15b"}
@@ -12,11 +13,12 @@ RELEASED = {"released": "#9aa0a6", "released, torch.compile": "#c6a15b"}
 
 def draw(document: dict[str, Any], path: Path) -> Path:
     """Horizontal bars of milliseconds on a logarithmic axis, each with its ratio to the released form; a PNG."""
+    need("plot", "matplotlib")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     from staf._files import atomic_path
-    from staf.figures.style import COLOURS
+    from staf.figures.palette import COLOURS
 
     records = [record for record in document["records"] if record["ms"] is not None]
     colours, left = dict(RELEASED), iter(COLOURS)

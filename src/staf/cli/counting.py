@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+Points = TypeVar("Points", bound=Sized)
+Values = TypeVar("Values")
 
 # Seconds before the first line, and between lines: what is done sooner needs none.
 LINE_SECONDS = 10.0
@@ -24,7 +30,7 @@ class Counting:
     def __init__(self, title: str, total: int, *, show: bool) -> None:
         self.title, self.total, self.show = title, max(1, total), show
         self.done = 0
-        self._bar: Any = None
+        self._bar: Progress | None = None
 
     def __enter__(self) -> Self:
         self._started = self._last = time.monotonic()
@@ -57,10 +63,10 @@ class Counting:
             left = (self._last - self._started) * (1 - part) / part
             print(f"{self.title}: {part:.0%}, {duration(left)} left", file=sys.stderr, flush=True)
 
-    def watched(self, predict: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def watched(self, predict: Callable[[Points], Values]) -> Callable[[Points], Values]:
         """The same function, counted."""
 
-        def counted(points: Any) -> Any:
+        def counted(points: Points) -> Values:
             values = predict(points)
             self.add(len(points))
             return values

@@ -1,14 +1,15 @@
-"""`staf denoise FILE`: an image with less noise, by a field that stops before it fits the noise."""
+"""`staf denoise FILE`: denoise an image with a field that stops before it fits the noise."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import arg
 
+from staf._documents import Document
 from staf.cli.errors import UserError, edge
 from staf.cli.options import Number
 from staf.cli.restoration import (
@@ -20,7 +21,11 @@ from staf.cli.restoration import (
     draw,
     fit_task,
     open_image,
+    outcome,
+    predicted_by,
     start_for,
+    tell_choice,
+    tell_methods,
     write,
     write_metrics,
 )
@@ -36,11 +41,13 @@ if TYPE_CHECKING:
 class Denoise(RestorationOptions):
     """Denoise an image.
 
-    The folder (runs/NAME-denoise unless --out names another) gets denoised.png (or .tiff), model.safetensors and
-    metrics.json. A share of the pixels is held out of the fit, and its weights are those that predict them best. With
+    The folder (runs/NAME-denoise unless --out names another) gets denoised.png (or .tiff), model.safetensors,
+    metrics.json and report.html. A share of the pixels is held out of the fit, and its weights are those that predict
+    them best. denoised.png is the fit's, or that of total variation or non-local means where those pixels say that the
+    fit is not better; the command says which. With
     --photons the image is the clean truth instead: noise is added first, and comparison.png shows what the field,
     total variation and non-local means bring back, each tuned by the same held-out pixels. Ctrl-C leaves a checkpoint
-    in the folder, and --resume goes on from it.
+    in the folder, and --resume continues from it.
     """
 
     held_out: Annotated[float, arg(metavar="X")] = 0.05
@@ -51,7 +58,7 @@ class Denoise(RestorationOptions):
     """With --photons: add the sensor's own noise, in photons."""
 
 
-def options_for(words: Sequence[str]) -> type[Any]:
+def options_for(words: Sequence[str]) -> type[object]:
     return Denoise
 
 
@@ -71,7 +78,7 @@ def run(options: Denoise, terminal: Terminal) -> int:
         raise UserError(f"--held-out must lie between 0 and 1, got {options.held_out:g}")
     name = "denoised.tiff" if image.dtype.kind == "f" else "denoised.png"
     start = start_for(options, "denoise", image, [name, MODEL, METRICS, FIGURE])
-    how: dict[str, Any] = {
+    how: Document = {
         "generator": torch.Generator().manual_seed(start.seed),
         "held_out": options.held_out,
         "convention": "ends" if options.paper else "centres",
@@ -103,41 +110,44 @@ def _finish(
     keep: KeepBestHeldOut,
     oracle: Oracle | None,
 ) -> int:
-    """Write what was fitted, beside the classical methods where the truth is known, and say how good it is."""
+    """Write what is returned, beside the classical methods where the truth is known, and say how good it is."""
+    from staf.tasks import Denoising
     from staf.tasks.classical import denoised, measured
+    from staf.tasks.returned import returned_denoising
 
-    task: Any = fit.task
+    task = fit.task
+    assert isinstance(task, Denoising)
     # A fit that ended before held-out pixels were looked at has its last weights.
     kept = keep.best_step or fit.result.steps
-    files = write(folder, fit, name)
-    document: dict[str, Any] = {
+    fit.save(folder / MODEL)
+    choice = returned_denoising(task, predicted_by(fit), options.model)
+    files = write(folder, fit, task, name, choice)
+    document: Document = {
         "verb": "denoise",
         "file": str(options.file),
         "model": options.model,
-        "metrics": dict(fit.metrics),
         "kept_step": kept,
-        "steps": fit.result.steps,
-        "seconds": round(fit.result.seconds, 3),
-        "notes": list(fit.notes),
+        **outcome(fit, task, choice),
     }
     if oracle is not None:
         noisy = task.transform.clamp(task.target.cpu())
         files["noisy"] = str(as_picture(task, noisy).save(folder / name.replace("denoised", "noisy")))
-        rows = {options.model: (fit.metrics, task.transform.fitted(fit.reconstruction.values()))}
+        rows = {options.model: (fit.metrics, task.predict(predicted_by(fit)).cpu())}
         rows |= {method: (measured(task, values), values) for method, values in denoised(task).items()}
         document["methods"] = {method: measures for method, (measures, _) in rows.items()}
         document["noisy"] = measured(task, noisy)
         document["oracle"] = {"psnr": oracle.psnr, "step": oracle.step}
         files["comparison"] = draw(folder, task, rows)
-        table = [[method, f"{m['psnr']:.2f}", f"{m['ssim']:.4f}"] for method, (m, _) in rows.items()]
-        noisy_row = ["(noisy)", f"{document['noisy']['psnr']:.2f}", f"{document['noisy']['ssim']:.4f}"]
-        terminal.table(
-            f"{options.photons:g} photons, {options.file}", ["method", "PSNR dB", "SSIM"], [*table, noisy_row]
+        tell_methods(
+            terminal,
+            f"{options.photons:g} photons, {options.file}",
+            {**rows, "(noisy)": (document["noisy"], noisy)},
+            choice,
         )
-        terminal.say(
-            f"the best step by the truth, which nothing but an oracle knows: {oracle.psnr:.2f} dB at step {oracle.step}"
-        )
-    files["metrics"] = write_metrics(folder, document)
-    terminal.say(f"{files['denoised']}: the weights of step {kept} of {fit.result.steps}")
+        terminal.say(f"best step in hindsight (oracle): {oracle.psnr:.2f} dB at step {oracle.step}")
+    files |= write_metrics(folder, fit, document)
+    of = f"the weights of step {kept} of {fit.result.steps}" if choice.fitted else choice.method
+    terminal.say(f"{files['denoised']}: {of}")
+    tell_choice(terminal, choice)
     terminal.finish({**document, "out": str(folder), "files": files})
     return 0

@@ -5,10 +5,10 @@ Whatever can be refused is refused before anything is computed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from staf._documents import Entries
 from staf.cli.counting import Counting
 from staf.cli.errors import UserError, edge
 
@@ -23,9 +23,7 @@ def check_suffix(view: View[Any], out: Path, known: tuple[str, ...]) -> None:
         raise UserError(f"a fitted {view.noun} is written as {', '.join(known)}, by the suffix; got {str(out)!r}")
 
 
-def write_field(
-    field: FittedField, out: Path, how: Mapping[str, Any], *, device: str, title: str, show: bool
-) -> dict[str, int]:
+def write_field(field: FittedField, out: Path, how: Entries, *, device: str, title: str, show: bool) -> dict[str, int]:
     """Write what `how` (arguments of the view's `write`) says of a field, and return its size."""
     view = field.signal.view
     with edge():

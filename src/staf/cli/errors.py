@@ -16,6 +16,7 @@ INTERRUPTED = 130
 # Library exceptions whose message is meant for the user: module and name. They are looked up among the modules already
 # loaded, because one that is not loaded has raised nothing.
 _FOR_USERS = (
+    ("staf._extras", "MissingExtra"),
     ("staf._files", "WriteError"),
     ("staf.storage.file", "FileError"),
     ("staf.reports.errors", "RunError"),
@@ -28,7 +29,7 @@ class UserError(Exception):
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal ended the work; the message says what was kept and how to go on."""
+    """A signal ended the work; the message says what was kept and how to resume."""
 
     def __init__(self, message: str, signal_number: int) -> None:
         super().__init__(message)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, arg
 
+from staf._documents import Document
 from staf.cli.counting import Counting
 from staf.cli.drawing import check_suffix, write_field
 from staf.cli.errors import UserError, is_mistake, one_line
@@ -84,7 +85,7 @@ def run(options: Export, terminal: Terminal) -> int:
     return 0
 
 
-def _export_windows(options: Export, how: dict[str, Any], device: str) -> tuple[View[Audio], dict[str, int]]:
+def _export_windows(options: Export, how: Document, device: str) -> tuple[View[Audio], dict[str, int]]:
     """A recording that was fitted in windows, joined."""
     from staf.kinds.audio.files import check_format
     from staf.windows import WindowedField, load_windows
@@ -102,7 +103,7 @@ def _export_windows(options: Export, how: dict[str, Any], device: str) -> tuple[
     return sound.view, {"samples": sound.samples, "rate": sound.rate}
 
 
-def _export_many(options: Export, terminal: Terminal, how: dict[str, Any], device: str) -> int:
+def _export_many(options: Export, terminal: Terminal, how: Document, device: str) -> int:
     """Every field of a folder that fit-many wrote; one that cannot be exported loses no other."""
     from staf.api import load
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
+from staf._documents import Document
 from staf.cli.errors import UserError, edge
 from staf.cli.many_options import ManyOptions, check_counts, kept_when_stopped
 from staf.cli.options import Count
@@ -41,7 +42,7 @@ class FitWindows(ManyOptions):
     """Sample rate of reconstruction.wav; by default the recording's own."""
 
 
-def options_for(words: Sequence[str]) -> type[Any]:
+def options_for(words: Sequence[str]) -> type[object]:
     return FitWindows
 
 
@@ -72,7 +73,7 @@ def run(options: FitWindows, terminal: Terminal) -> int:
     return 0
 
 
-def _document(fit: WindowedFit) -> dict[str, Any]:
+def _document(fit: WindowedFit) -> Document:
     return {
         "metrics": fit.metrics,
         "windows": [

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
+from staf._documents import Document
 from staf.cli.options import Flag, OutFile
 from staf.cli.outputs import prepare_file
 from staf.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from staf.api import FittedField
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +34,7 @@ class Inspect:
     """Print one JSON document on stdout, and nothing else there."""
 
 
-def options_for(words: Sequence[str]) -> type[Any]:
+def options_for(words: Sequence[str]) -> type[object]:
     return Inspect
 
 
@@ -68,7 +74,7 @@ def run(options: Inspect, terminal: Terminal) -> int:
     return 0
 
 
-def parameter_rows(module: Any) -> list[dict[str, Any]]:
+def parameter_rows(module: nn.Module) -> list[Document]:
     """Name, shape, count and role of each parameter; a complex number counts as one."""
     from staf.nn import parameter_roles
 
@@ -79,7 +85,7 @@ def parameter_rows(module: Any) -> list[dict[str, Any]]:
     ]
 
 
-def activation_rows(module: Any) -> list[dict[str, Any]]:
+def activation_rows(module: nn.Module) -> list[Document]:
     """C, Omega and Phi of every term of every activation that one layer shares."""
     from staf.nn import SineSeries
 
@@ -93,7 +99,7 @@ def activation_rows(module: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _draw(field: Any, path: Path) -> Path:
+def _draw(field: FittedField, path: Path) -> Path:
     from staf._files import atomic_path
     from staf.analysis import inspect_figure
 

@@ -49,9 +49,7 @@ class ManyOptions:
             raise UserError("--resume continues a run and --overwrite starts again: give one of them")
         begun = any((out / name).exists() for name in (INDEX, WINDOWS))
         if begun and not (self.resume or self.overwrite):
-            raise UserError(
-                f"{out} already holds fits: pass --resume to continue, --overwrite to replace them, or another --out"
-            )
+            raise UserError(f"{out} already holds fits: pass --resume to continue, or name another folder with --out")
         return {
             "seed": self.seed or 0,
             "at_once": self.at_once,
@@ -76,5 +74,5 @@ def kept_when_stopped(terminal: Terminal) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as stop:
-        message = f"stopped; finished fits are kept. To fit the rest:\n{terminal.resuming()}"
+        message = f"stopped; finished fits are kept. To fit the rest:\n{terminal.resume_command()}"
         raise Stopped(message, getattr(stop, "signal_number", SIGINT)) from None

@@ -9,10 +9,11 @@ import itertools
 import re
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeVar
 
 from staf.cli.errors import UserError, did_you_mean, one_line
 
+T = TypeVar("T")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _BOX = re.compile(r"[\u2500-\u257f]")
 _WRONG_TYPE = re.compile(r"Error parsing (\S+): no type matching (.+?) could be instantiated from \[(.*?)\]")
@@ -22,7 +23,7 @@ _MISSING = re.compile(r"Missing from .*?: (?:-\w \S+, )?(\S+)")
 _WORDS = {"INT": "a whole number", "FLOAT": "a number", "STR": "text", "PATH": "a path"}
 
 
-def parse(options: type[Any], words: Sequence[str], prog: str) -> Any:
+def parse(options: type[T], words: Sequence[str], prog: str) -> T:
     """The options that `words` spell; help is printed as tyro does, a mistake becomes a `UserError`."""
     import tyro
 
@@ -43,7 +44,7 @@ def parse(options: type[Any], words: Sequence[str], prog: str) -> Any:
     return parsed
 
 
-def _about_unknown(options: type[Any], unknown: Sequence[str]) -> str:
+def _about_unknown(options: type, unknown: Sequence[str]) -> str:
     flags = ["--" + field.name.replace("_", "-") for field in dataclasses.fields(options)]
     flags += ["--no-progress", "--help"]
     first = unknown[0]

@@ -1,4 +1,4 @@
-"""What the verbs that fit one field share: when a fit is gone on with, and what is said and kept when it is stopped."""
+"""What the verbs that fit one field share: when a fit is resumed, and what is said and kept when it is stopped."""
 
 from __future__ import annotations
 
@@ -31,27 +31,29 @@ def check_folder(options: FitOptions, folder: Path, holds: str | None) -> None:
         raise UserError(f"{folder} is a file: name a folder with --out")
     if options.resume:
         if options.overwrite:
-            raise UserError("--resume goes on with a fit and --overwrite starts anew: give one of them")
+            raise UserError("--resume continues a fit and --overwrite starts again: give one of them")
         if not checkpoint.exists():
             raise UserError(f"there is no interrupted fit in {folder} ({CHECKPOINT} is missing): leave --resume out")
     elif not options.overwrite:
         if checkpoint.exists():
-            raise UserError(f"{folder} holds an interrupted fit: --resume goes on with it, --overwrite starts anew")
+            raise UserError(f"{folder} holds an interrupted fit: --resume continues it, another --out starts a new one")
         if holds is not None:
-            raise UserError(f"{folder} already holds {holds}: pass --overwrite to replace it, or another --out")
+            raise UserError(f"{folder} already holds {holds}: name another folder with --out")
 
 
 def resumed(options: FitOptions, model: str, checkpoint: Path) -> tuple[int, Budget]:
     """Seed and budget of the interrupted fit; options that contradict it are refused, not ignored."""
+    from staf.nn.networks import model_of
     from staf.planning import Budget
     from staf.storage import FileError, read_header
 
     about = read_header(checkpoint).metadata
     try:
-        recipe, seed, fitted = about["recipe"], about["seed"], (about["architecture"] or {}).get("name", model)
+        recipe, seed = about["recipe"], about["seed"]
+        fitted = model if not about["architecture"] else model_of(about["architecture"])
         saved = {"--seed": seed, **{f"--{n.replace('_', '-')}": recipe[n] for n in ("steps", "seconds", "target_db")}}
     except (KeyError, TypeError, AttributeError):
-        raise FileError(f"{checkpoint} is not a complete checkpoint: start anew with --overwrite") from None
+        raise FileError(f"{checkpoint} is not a complete checkpoint: start again with another --out") from None
     given = {
         "--seed": options.seed,
         "--steps": options.steps,
@@ -68,17 +70,17 @@ def resumed(options: FitOptions, model: str, checkpoint: Path) -> tuple[int, Bud
 
 
 def interrupted(stop: Interrupted, checkpoint: Path, terminal: Terminal) -> Stopped:
-    """What to say when a fit was stopped: where it is kept, and the command that goes on."""
+    """What to say when a fit was stopped: where it is kept, and the command that resumes it."""
     where = f"the fit so far is in {stop.checkpoint}"
     if stop.checkpoint != checkpoint:
         where += f" (move it to {checkpoint} once there is room)"
-    message = f"stopped after step {stop.step}; {where}, and this goes on with it:\n{terminal.resuming()}"
+    message = f"stopped after step {stop.step}; {where}; resume it with:\n{terminal.resume_command()}"
     return Stopped(message, stop.signal_number)
 
 
 @contextlib.contextmanager
 def finishing(fit: Fit, folder: Path, terminal: Terminal) -> Iterator[None]:
-    """Around what follows a fit: stopped there, it says what is left; a model without room is saved elsewhere."""
+    """Around what follows a fit: if stopped, says what is missing; a model that does not fit is saved elsewhere."""
     from staf._files import WriteError
 
     try:
@@ -88,7 +90,11 @@ def finishing(fit: Fit, folder: Path, terminal: Terminal) -> Iterator[None]:
         message = f"stopped while the folder was written; {folder} holds what was ready, and this makes "
         # A fit of less than a minute may have left no checkpoint.
         kept = (folder / CHECKPOINT).exists()
-        message += f"the rest:\n{terminal.resuming()}" if kept else f"all of it again:\n{terminal.anew()}"
+        message += (
+            f"the rest:\n{terminal.resume_command()}"
+            if kept
+            else f"all of it again, with another --out:\n{terminal.rerun_command()}"
+        )
         raise Stopped(message, getattr(stop, "signal_number", SIGINT)) from None
     except WriteError as error:
         rescue = Path(tempfile.mkdtemp(prefix="staf-")) / "model.safetensors"

@@ -6,31 +6,30 @@ import json
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+
+from staf._documents import Document
 
 
 class Terminal:
-    """Prints for people or for machines; `command` is what the user typed, for messages that say how to go on."""
+    """Prints for people or for machines; `command` is what the user typed, for messages that say how to resume."""
 
     def __init__(self, command: Sequence[str], *, as_json: bool = False) -> None:
         self.command = list(command)
         self.as_json = as_json
+        self.quiet = False
 
-    def resuming(self) -> str:
-        """The command that goes on with what this one began, ready to be pasted into a shell."""
-        return self._again("--resume")
-
-    def anew(self) -> str:
-        """The command that does all of this one again."""
-        return self._again("--overwrite")
-
-    def _again(self, flag: str) -> str:
+    def resume_command(self) -> str:
+        """The command that continues what this one began, ready to be pasted into a shell."""
         words = [word for word in self.command[1:] if word not in ("--resume", "--overwrite")]
-        return f"{self.command[0]} {shlex.join([*words, flag])}"
+        return f"{self.command[0]} {shlex.join([*words, '--resume'])}"
+
+    def rerun_command(self) -> str:
+        """The command that does all of this one again."""
+        return f"{self.command[0]} {shlex.join(self.command[1:])}"
 
     def say(self, text: str = "") -> None:
         """A line of the result, for people."""
-        if not self.as_json:
+        if not (self.as_json or self.quiet):
             print(text)
 
     def note(self, text: str) -> None:
@@ -62,7 +61,7 @@ class Terminal:
         console.print(Text(title, style="bold"), soft_wrap=True)
         console.print(drawn)
 
-    def finish(self, document: dict[str, Any]) -> None:
+    def finish(self, document: Document) -> None:
         """The result for machines: one strict JSON document, with "inf" and "nan" as strings."""
         if self.as_json:
             from staf._jsonable import jsonable

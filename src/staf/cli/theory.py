@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
+from staf._documents import Document
 from staf.cli.errors import UserError, did_you_mean
 from staf.cli.options import Flag, OutFile, device_name
 from staf.cli.outputs import prepare_file
 from staf.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from staf.signals.base import Signal
 
 FORMATS = (".png", ".pdf", ".svg", ".jpg", ".webp")
 
@@ -39,7 +45,7 @@ class Theory:
     """Print one JSON document on stdout, and nothing else there."""
 
 
-def options_for(words: Sequence[str]) -> type[Any]:
+def options_for(words: Sequence[str]) -> type[object]:
     return Theory
 
 
@@ -48,7 +54,7 @@ def run(options: Theory, terminal: Terminal) -> int:
     from staf.analysis.registry import RESULTS as ANALYSES
     from staf.theory.registry import RESULTS as THEOREMS
 
-    results: dict[str, Any] = {**THEOREMS, **ANALYSES}
+    results: Document = {**THEOREMS, **ANALYSES}
     if options.name is None:
         for name, entry in results.items():
             terminal.say(f"{name:<24}{entry.description}")
@@ -62,7 +68,7 @@ def run(options: Theory, terminal: Terminal) -> int:
     if out.suffix.lower() not in FORMATS:
         raise UserError(f"--out must end in {', '.join(FORMATS)}, got {out}")
     prepare_file(out, overwrite=options.overwrite)
-    extra: dict[str, Any] = {}
+    extra: Document = {}
     if options.name in ANALYSES:
         device = None if options.device is None else device_name(options.device)
         extra = {"signal": _signal(options.signal), "device": device}
@@ -89,7 +95,7 @@ def run(options: Theory, terminal: Terminal) -> int:
     return 0
 
 
-def _module(path: Path | None) -> Any:
+def _module(path: Path | None) -> nn.Module | None:
     if path is None:
         return None
     from staf.api import load
@@ -97,7 +103,7 @@ def _module(path: Path | None) -> Any:
     return load(path).module
 
 
-def _signal(path: Path | None) -> Any:
+def _signal(path: Path | None) -> Signal | None:
     if path is None:
         return None
     from staf.kinds import open as open_signal
@@ -105,7 +111,7 @@ def _signal(path: Path | None) -> Any:
     return open_signal(path)
 
 
-def _draw(name: str, data: dict[str, Any], path: Path) -> None:
+def _draw(name: str, data: Document, path: Path) -> None:
     from staf._files import atomic_path
     from staf.figures import analysis, theory
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from staf._documents import Document
+from staf._extras import need
 from staf.figures.palette import BLACK, COLOURS, DASHES
 
 if TYPE_CHECKING:
@@ -20,14 +22,14 @@ if TYPE_CHECKING:
 SYMBOLS = {"amplitude": "C", "frequency": "Ω", "phase": "Φ"}
 
 
-def draw(name: str, data: dict[str, Any]) -> Figure:
+def draw(name: str, data: Document) -> Figure:
     """The figure of the registry entry `name`."""
     if name not in DRAWERS:
         raise ValueError(f"name must be one of {sorted(DRAWERS)}, got {name!r}")
     return DRAWERS[name](data)
 
 
-def ntk_comparison(data: dict[str, Any]) -> Figure:
+def ntk_comparison(data: Document) -> Figure:
     """Eigenfunctions (left, a row a network), eigenvalues, and the signal's energy along the eigenvectors (right)."""
     names, functions = data["names"], np.asarray(data["eigenfunctions"])
     figure = _figure(13.5, max(4.2, 1.15 * len(names)))
@@ -44,7 +46,7 @@ def ntk_comparison(data: dict[str, Any]) -> Figure:
     for n, name in enumerate(names):
         values = np.asarray(data["eigenvalues"][n])
         index = np.arange(1, len(values) + 1)
-        style: dict[str, Any] = {"color": COLOURS[n % 7], "ls": DASHES[n % 7], "label": name}
+        style: Document = {"color": COLOURS[n % 7], "ls": DASHES[n % 7], "label": name}
         shown = np.where(values > 1e-9 * values[0], values, np.nan)
         panels[0].plot(index, shown, **style)
         if "cumulative" in data:
@@ -61,7 +63,7 @@ def ntk_comparison(data: dict[str, Any]) -> Figure:
     return figure
 
 
-def ntk_roles(data: dict[str, Any]) -> Figure:
+def ntk_roles(data: Document) -> Figure:
     """The share of the kernel's trace by kind of parameter, beside the sinusoids' share of the parameters."""
     laws = data["laws"]
     figure = _figure(4.4 * len(laws) + 2.2, 4.0)
@@ -80,7 +82,7 @@ def ntk_roles(data: dict[str, Any]) -> Figure:
     return figure
 
 
-def lazy_convergence(data: dict[str, Any]) -> Figure:
+def lazy_convergence(data: Document) -> Figure:
     """Observed losses over what the kernel predicts for several sizes of residual; residuals of single eigenvectors."""
     figure = _figure(11.5, 4.2)
     left, right = figure.subplots(1, 2)
@@ -104,7 +106,7 @@ def lazy_convergence(data: dict[str, Any]) -> Figure:
     return figure
 
 
-def dynamics(data: dict[str, Any]) -> Figure:
+def dynamics(data: Document) -> Figure:
     """Change per step (left) and drift from the start (right) of Omega, Phi and C, a line a layer."""
     figure = _figure(10.0, 7.0)
     axes = figure.subplots(3, 2, sharex=True)
@@ -112,7 +114,7 @@ def dynamics(data: dict[str, Any]) -> Figure:
         for column, kind in enumerate(("change", "drift")):
             values = np.asarray(data[kind][part])
             for layer in range(values.shape[1]):
-                style: dict[str, Any] = {"color": COLOURS[layer % 7], "ls": DASHES[layer % 7]}
+                style: Document = {"color": COLOURS[layer % 7], "ls": DASHES[layer % 7]}
                 axes[row][column].plot(data["step"], values[:, layer], label=f"layer {layer + 1}", lw=1.3, **style)
             name = f"{part} {SYMBOLS[part]}"
             title = f"{name}: mean change per step" if kind == "change" else f"{name}: mean drift from the start"
@@ -122,7 +124,7 @@ def dynamics(data: dict[str, Any]) -> Figure:
     return figure
 
 
-def freezing(data: dict[str, Any]) -> Figure:
+def freezing(data: Document) -> Figure:
     """Training PSNR with and without freezing, and how far the frequencies moved in each."""
     figure = _figure(10.0, 3.8)
     left, right = figure.subplots(1, 2)
@@ -141,7 +143,7 @@ def freezing(data: dict[str, Any]) -> Figure:
     return figure
 
 
-def activation_maps(data: dict[str, Any]) -> Figure:
+def activation_maps(data: Document) -> Figure:
     """The first neurons of each layer over the grid (a row a layer), their distribution and their spectrum."""
     layers, shown = len(data["maps"]), min(6, len(data["maps"][0]))
     figure = _figure(13.0, 1.6 * layers + 0.6)
@@ -169,7 +171,7 @@ def activation_maps(data: dict[str, Any]) -> Figure:
     return figure
 
 
-DRAWERS: dict[str, Callable[[dict[str, Any]], Figure]] = {
+DRAWERS: dict[str, Callable[[Document], Figure]] = {
     "ntk": ntk_comparison,
     "ntk-crop": ntk_comparison,
     "ntk-audio": ntk_comparison,
@@ -192,6 +194,7 @@ def _eigenfunction(axes: Axes, values: np.ndarray, colour: str) -> None:
 
 
 def _figure(width: float, height: float) -> Figure:
+    need("plot", "matplotlib")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -21,7 +21,8 @@ def pixel_error(target: np.ndarray, reconstruction: np.ndarray, peak: float | No
     """
     if target.shape != reconstruction.shape or target.ndim != 3:
         raise ValueError(
-            f"target and reconstruction must have one shape (h, w, c), got {target.shape} and {reconstruction.shape}"
+            "target and reconstruction must have the same shape (h, w, c), "
+            f"got {target.shape} and {reconstruction.shape}"
         )
     if peak is None:
         peak = float(np.iinfo(target.dtype).max) if target.dtype.kind == "u" else 1.0

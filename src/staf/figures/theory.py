@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from staf._documents import Document
+from staf._extras import need
 from staf.figures.palette import BLACK, BLUE, COLOURS, DASHES, ORANGE, RED, SKY
 
 if TYPE_CHECKING:
@@ -23,14 +25,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw(name: str, data: dict[str, Any]) -> Figure:
+def draw(name: str, data: Document) -> Figure:
     """The figure of the registry entry `name`."""
     if name not in DRAWERS:
         raise ValueError(f"name must be one of {sorted(DRAWERS)}, got {name!r}")
     return DRAWERS[name](data)
 
 
-def amplitude_law(data: dict[str, Any]) -> Figure:
+def amplitude_law(data: Document) -> Figure:
     """The density of C, the law of the power of one draw, and the law across neurons of several draws."""
     figure, (left, middle, right) = _figure(1, 3, 12.0, 3.6)
     for i, terms in enumerate(data["terms"]):
@@ -48,7 +50,7 @@ def amplitude_law(data: dict[str, Any]) -> Figure:
     return figure
 
 
-def layer_distributions(data: dict[str, Any]) -> Figure:
+def layer_distributions(data: Document) -> Figure:
     """Post-activation distributions (top, one ridge a layer) and mean spectra (bottom), a column for each network."""
     names, layers = data["names"], data["post"].shape[1]
     figure, rows = _figure(2, len(names), max(3.2 * len(names), 4.5), 6.4, sharey="row", squeeze=False)
@@ -72,8 +74,9 @@ def layer_distributions(data: dict[str, Any]) -> Figure:
     return figure
 
 
-def gradient_gain(data: dict[str, Any]) -> Figure:
+def gradient_gain(data: Document) -> Figure:
     """Predicted and measured gain of each layer, on a logarithmic scale around one."""
+    need("plot", "matplotlib")
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     figure, axes = _figure(1, 1, 6.0, 3.8)
@@ -94,7 +97,7 @@ def gradient_gain(data: dict[str, Any]) -> Figure:
     return figure
 
 
-def sine_of_uniform(data: dict[str, Any]) -> Figure:
+def sine_of_uniform(data: Document) -> Figure:
     """The density for three pairs (a, b) beside the arcsine law, and the distance to it over a with its bound."""
     figure, (left, right) = _figure(1, 2, 10.0, 4.0)
     for i, (a, b) in enumerate(data["pairs"]):
@@ -115,7 +118,7 @@ def sine_of_uniform(data: dict[str, Any]) -> Figure:
     return figure
 
 
-def kronecker(data: dict[str, Any]) -> Figure:
+def kronecker(data: Document) -> Figure:
     """The second matrix of the equivalent, with its blocks, and the differences between the two networks."""
     figure, (left, right) = _figure(1, 2, 10.0, 4.2)
     matrix, block = data["matrix"], data["block"]
@@ -139,7 +142,7 @@ def kronecker(data: dict[str, Any]) -> Figure:
     return figure
 
 
-def delannoy(data: dict[str, Any]) -> Figure:
+def delannoy(data: Document) -> Figure:
     """Growth of the number of potential frequencies over tau^K, with its first correction."""
     figure, axes = _figure(1, 1, 6.4, 4.0)
     for i, order in enumerate(data["K"]):
@@ -155,7 +158,7 @@ def delannoy(data: dict[str, Any]) -> Figure:
     return figure
 
 
-def rational_elusive(data: dict[str, Any]) -> Figure:
+def rational_elusive(data: Document) -> Figure:
     """Lattice points that lose their own frequency, before and after the perturbation."""
     figure, axes = _figure(1, 1, 7.4, 3.8)
     lost_before, lost_after = data["lattice"] - data["before"], data["lattice"] - data["after"]
@@ -172,7 +175,7 @@ def rational_elusive(data: dict[str, Any]) -> Figure:
     return figure
 
 
-def kernels(data: dict[str, Any]) -> Figure:
+def kernels(data: Document) -> Figure:
     """Normalised dual activation and NTK over the correlation of the inputs."""
     figure, (left, right) = _figure(1, 2, 10.0, 4.0, sharey=True)
     for i, name in enumerate(data["names"]):
@@ -185,7 +188,7 @@ def kernels(data: dict[str, Any]) -> Figure:
     return figure
 
 
-def jacobi_anger(data: dict[str, Any]) -> Figure:
+def jacobi_anger(data: Document) -> Figure:
     """Predicted spectrum against the FFT of the network; or, without a period, the strength of each order."""
     figure, axes = _figure(1, 1, 8.0, 4.0)
     if "fft" not in data:
@@ -210,7 +213,7 @@ def jacobi_anger(data: dict[str, Any]) -> Figure:
     return figure
 
 
-DRAWERS: dict[str, Callable[[dict[str, Any]], Figure]] = {
+DRAWERS: dict[str, Callable[[Document], Figure]] = {
     "initialisation": amplitude_law,
     "layers": layer_distributions,
     "gradient-gain": gradient_gain,
@@ -224,6 +227,7 @@ DRAWERS: dict[str, Callable[[dict[str, Any]], Figure]] = {
 
 
 def _figure(rows: int, columns: int, width: float, height: float, **options: Any) -> tuple[Figure, Any]:
+    need("plot", "matplotlib")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

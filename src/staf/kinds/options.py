@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import FlagCreatePairsOff, arg
+
+from staf._documents import Document
 
 if TYPE_CHECKING:
     from staf.signals.base import Signal
@@ -50,11 +52,11 @@ class FitKind:
 class RenderKind:
     """Draw a fitted field."""
 
-    def how(self, out: Path | None) -> dict[str, Any]:
+    def how(self, out: Path | None) -> Document:
         """The arguments of the view's `write`, checked before torch is loaded."""
         return {}
 
-    def ending(self, signal: Signal, how: dict[str, Any], convention: Convention) -> str:
+    def ending(self, signal: Signal, how: Document, convention: Convention) -> str:
         """How the file name ends, after the field's own, where the user gives none."""
         return f"-rendered{signal.view.suffix}"
 
@@ -66,6 +68,6 @@ class ExportKind:
     FIELD is the file of a field, the folder of a run, or of fit-many, whose fields are all exported.
     """
 
-    def how(self) -> dict[str, Any]:
+    def how(self) -> Document:
         """The arguments of the view's `write`, checked before torch is loaded."""
         return {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -11,11 +12,13 @@ from torch.nn.modules.module import _has_any_global_hook
 
 from staf import ops
 from staf._typing import Float
+from staf.nn.activations import Sine
 from staf.nn.arguments import Depth, Size, check
 from staf.nn.init import TorchWeights, WeightLaw
 from staf.nn.linear import CoordinateLinear, Linear, check_coordinates
 from staf.nn.sine_series import SineSeries
 from staf.ops.backend import fused_allowed
+from staf.ops.sine_network import is_fused
 
 
 class CoordinateMLP(nn.Module):
@@ -95,18 +98,57 @@ class CoordinateMLP(nn.Module):
     def forward(self, coordinates: Float[Tensor, "*points d"]) -> Float[Tensor, "*points c"]:
         """Values at the coordinates."""
         check_coordinates(coordinates, self.in_features)
+        sine_layers = self._sine_layers(coordinates)
+        weight, bias = cast("tuple[Tensor, Tensor]", (self.output.weight, self.output.bias))
+        if sine_layers is not None and is_fused(coordinates, sine_layers, weight, bias):
+            return ops.sine_network(coordinates, sine_layers, weight, bias)
         z = coordinates if self.encoding is None else self.encoding(coordinates)
         for index, layer in enumerate(self.layers):
             if self.skip and index > 0:
                 a = layer(z)
                 z = self.activation(index)(a) + a
             else:
-                z = _activated(layer, self.activation(index), z)
+                z = activated(layer, self.activation(index), z)
         values: Tensor = self.output(z)
         return values if self.output_activation is None else cast(Tensor, self.output_activation(values))
 
+    def _sine_layers(self, coordinates: Tensor) -> list[ops.SineLayer] | None:
+        """Weights, biases and sinusoids of all layers, where a GPU gains by computing them as one operation and nobody
+        looks between them.
+        """
+        if not coordinates.is_cuda or not fused_allowed() or self.skip or self.encoding is not None:
+            return None
+        if (
+            self.output_activation is not None
+            or type(self.output) is not Linear
+            or has_hooks(self.output, *self.layers, *self.activations)
+        ):
+            return None
+        layers = []
+        for index, layer in enumerate(self.layers):
+            activation = self.activation(index)
+            if type(layer) not in (CoordinateLinear, Linear) or type(activation) not in (SineSeries, Sine):
+                return None
+            weight, bias = cast("tuple[Tensor, Tensor]", (layer.weight, layer.bias))
+            if type(activation) is SineSeries:
+                layers.append((weight, bias, *activation.sinusoids))
+            else:
+                layers.append((weight, bias, *single_sine(cast(float, activation.omega0), weight.device)))
+        return layers
 
-def _activated(layer: nn.Module, activation: nn.Module, z: Tensor) -> Tensor:
+
+@functools.cache
+def single_sine(omega0: float, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    """sin(omega0 x) as a series of one term that is not trained.
+
+    >>> single_sine(30.0, torch.device("cpu"))
+    (tensor([1.]), tensor([30.]), tensor([0.]))
+    """
+    with torch.inference_mode(False):
+        return tuple(torch.tensor([value], device=device) for value in (1.0, omega0, 0.0))  # type: ignore[return-value]
+
+
+def activated(layer: nn.Module, activation: nn.Module, z: Tensor) -> Tensor:
     """activation(layer(z)), as one operation where that is faster on a GPU and neither module has hooks."""
     if (
         z.is_cuda

@@ -9,11 +9,13 @@ from staf.ops.gauss import gauss
 from staf.ops.hash_grid import GridLayout, hash_grid
 from staf.ops.sine import sine
 from staf.ops.sine_layer import sine_layer
+from staf.ops.sine_network import SineLayer, sine_network
 from staf.ops.sine_series import sine_series
 
 __all__ = [
     "Execution",
     "GridLayout",
+    "SineLayer",
     "backend",
     "finer",
     "gauss",
@@ -21,5 +23,6 @@ __all__ = [
     "record_backends",
     "sine",
     "sine_layer",
+    "sine_network",
     "sine_series",
 ]

@@ -61,6 +61,8 @@ class Plan:
     recipe: Recipe
     reasons: dict[str, str] = field(default_factory=dict)
     name: str = "default"
+    # What the user decided, in words of the command line that repeats the fit.
+    asked: tuple[str, ...] = ()
 
     def field(self, seed: int = 0) -> nn.Module:
         """Build the field; the same seed gives the same weights."""
@@ -103,14 +105,17 @@ def plan(
     return _planned(situation)
 
 
-def for_own_network(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu") -> Plan:
-    """The plan of a fit whose network is given: batch, budget, Muon and Adam at STAF's rate, with the reasons.
+def for_own_network(
+    signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu", model: str = "staf"
+) -> Plan:
+    """The plan of a fit whose network is given: batch, budget, Muon and Adam at the rate of `model`, with the reasons.
 
-    It has none of the constants that were found for networks of 256 neurons on pictures of one size.
+    A network that is none of the library's has STAF's rate. The plan has none of the constants that were found for
+    networks of 256 neurons on pictures of one size.
     """
     of_signal = rules_of(getattr(signal, "signal", signal))
     table = with_changes(OWN_NETWORK_RULES, {topic: rule for topic, rule in of_signal.items() if topic == "rate"})
-    chosen = _planned(Situation(signal, budget or Budget(), device, network_named("staf"), table))
+    chosen = _planned(Situation(signal, budget or Budget(), device, network_named(model), table))
 
     def default_field(generator: torch.Generator) -> nn.Module:
         return plan(signal, budget, device=device).field_factory(generator)
@@ -162,7 +167,8 @@ def _planned(situation: Situation) -> Plan:
     entries = {entry: value for choice in choices.values() for entry, value in choice.recipe.items()}
     starts = tuple(choice.start for choice in choices.values() if choice.start is not None)
     source = situation.source
-    factory = NetworkFactory(situation.spec, source.in_features, source.out_features, situation.arguments, starts)
+    spec = next((choice.spec for choice in choices.values() if choice.spec is not None), situation.spec)
+    factory = NetworkFactory(spec, source.in_features, source.out_features, situation.arguments, starts)
     reasons = {topic: choice.reason for topic, choice in choices.items() if choice.reason}
     return Plan(factory, recipes.default().replace(**entries), reasons)
 

@@ -7,9 +7,12 @@ import platform
 import pprint
 import shlex
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
+
+from staf._documents import Document
+from staf.nn.networks import model_of
 
 if TYPE_CHECKING:
     from staf.api import Fit
@@ -19,7 +22,7 @@ NETWORK_TOPICS = ("network", "constants", "first_frequency", "activation")
 PACKAGES = ("staf", "torch", "numpy", "safetensors", "pillow", "scikit-image")
 
 
-def configuration(fit: Fit) -> dict[str, Any]:
+def configuration(fit: Fit) -> Document:
     """Model, recipe, seed, signal, plan, versions and machine, JSON-able."""
     signal = None
     if fit.signal is not None:
@@ -86,13 +89,13 @@ def command(fit: Fit) -> str | None:
     options = fit.signal.view.command_options(fit.field.metadata)
     if options is None:
         return None
-    words = ["staf", "fit", str(source), "--model", architecture["name"], "--seed", str(fit.result.seed)]
+    words = ["staf", "fit", str(source), "--model", model_of(architecture), "--seed", str(fit.result.seed)]
     for flag, value in (("--steps", fit.recipe.steps), ("--seconds", fit.recipe.seconds)):
         if value is not None:
             words += [flag, f"{value:g}" if isinstance(value, float) else str(value)]
     if fit.recipe.target_db is not None:
         words += ["--target-db", f"{fit.recipe.target_db:g}"]
-    words += options
+    words += [*options, *fit.plan.asked]
     words += ["--device", torch.device(fit.device).type]
     return shlex.join(words)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from staf._documents import Document
 
 if TYPE_CHECKING:
     from staf.api import Fit
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 PROTOCOL = "final weights, one fresh pass over all points, clamped to the value range, peak 1"
 
 
-def measures(fit: Fit, saved: Path | None) -> dict[str, Any]:
+def measures(fit: Fit, saved: Path | None) -> Document:
     """The measures of a fit and of its saved reconstruction, JSON-able.
 
     `psnr_of_file` is that of the file at `saved`, read back: rounding to the signal's bit depth included. A measure

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from staf import __version__
+from staf._documents import Document
 from staf.figures.palette import as_css
 from staf.reports import sections
 from staf.reports.text import text
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from staf.api import Fit
 
 
-def report_html(fit: Fit, measures: dict[str, Any]) -> str:
+def report_html(fit: Fit, measures: Document) -> str:
     """The report of a fit whose measures, as in metrics.json, are known."""
     style, script = as_css() + _resource("report.css"), _resource("report.js")
     title = fit.signal.name if fit.signal is not None else "Fit"

@@ -8,8 +8,9 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from staf._documents import Document
 from staf._files import atomic_write
 from staf.reports.errors import RunError
 
@@ -65,7 +66,7 @@ def write_run(fit: Fit, folder: str | os.PathLike[str], *, overwrite: bool = Fal
             with contextlib.suppress(OSError):
                 stale.unlink()
 
-    document: dict[str, Any] = {}
+    document: Document = {}
     failures: list[str] = []
 
     def attempt(path: Path, write: Callable[[], None]) -> None:
@@ -120,10 +121,10 @@ def check_folder(folder: str | os.PathLike[str], *, overwrite: bool = False) -> 
         raise RunError(f"the output must be a folder, and {str(path)!r} is a file")
     found = existing(path)
     if found and not overwrite:
-        raise RunError(f"{str(path)!r} already holds a run ({found[0].name}): choose another folder, or overwrite it")
+        raise RunError(f"{str(path)!r} already holds a run ({found[0].name}): choose another folder")
 
 
-def as_json(document: dict[str, Any]) -> str:
+def as_json(document: Document) -> str:
     """Indented JSON that every reader takes: no NaN, no Infinity."""
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 

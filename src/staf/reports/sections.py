@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from staf._documents import Document
 from staf.figures.activations import ActivationCurves, activation_curves
 from staf.reports import configuration as made
 from staf.reports.charts import activation_chart, psnr_chart
@@ -40,7 +41,7 @@ def heading(fit: Fit) -> str:
     )
 
 
-def numbers(fit: Fit, measures: dict[str, Any]) -> str:
+def numbers(fit: Fit, measures: Document) -> str:
     """The measures as tiles, PSNR first; words where one has no number."""
     notes = measures.get("notes", {})
     first = "psnr" if fit.signal is None else fit.signal.view.main_measure
@@ -88,7 +89,7 @@ def look(fit: Fit) -> str:
         )
 
 
-def training(fit: Fit, measures: dict[str, Any]) -> str:
+def training(fit: Fit, measures: Document) -> str:
     """The PSNR curve, and why training ended."""
     chart = psnr_chart(fit.history.psnr, _measure(measures, "psnr"))
     reasons = "".join(f"<li>{text(reason)}</li>" for reason in made.reasons(fit))
@@ -182,7 +183,7 @@ def _arrow(before: np.floating | None, after: np.floating) -> str:
     return f"{after:.3f}" if before is None or before == after else f"{before:.3f} → {after:.3f}"
 
 
-def _table(rows: dict[str, Any]) -> str:
+def _table(rows: Document) -> str:
     return (
         "<table>"
         + "".join(f"<tr><th>{text(k)}</th><td>{text(_in_words(v))}</td></tr>" for k, v in rows.items())
@@ -202,7 +203,7 @@ def _code(code: str) -> str:
     return f'<div class="code"><pre>{text(code)}</pre><button type="button">Copy</button></div>'
 
 
-def _measure(measures: dict[str, Any], name: str) -> float | None:
+def _measure(measures: Document, name: str) -> float | None:
     """A measure as a number: those that JSON cannot hold are infinite."""
     value = measures.get(name)
     if value is None and "infinite" in measures.get("notes", {}).get(name, ""):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import html
 import math
-from typing import Any
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     """A value as HTML text or attribute: markup escaped, control and direction characters made visible.
 
     >>> text("<script>alert('1')</script>")

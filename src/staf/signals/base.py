@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from staf._documents import Document, Entries
 from staf.metrics import psnr
 from staf.signals import grid
 from staf.signals.grid import Convention
@@ -95,12 +96,12 @@ class Signal(ABC):
         """A signal of this kind that holds `values` (n, c) in float32, neither clamped nor rounded: an observation."""
 
     @abstractmethod
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Document:
         """JSON-able: enough for `from_metadata` to build an empty signal that renders like this one."""
 
     @classmethod
     @abstractmethod
-    def from_metadata(cls, metadata: Mapping[str, Any]) -> Self:
+    def from_metadata(cls, metadata: Entries) -> Self:
         """The empty signal that `metadata` describes."""
 
     def empty(self, shape: Sequence[int] | None = None) -> Self:
@@ -133,8 +134,11 @@ class Signal(ABC):
     def task(self, convention: Convention = "centres") -> Task:
         """The task that `staf.fit` solves for this signal."""
 
-    def plan_rules(self) -> Mapping[str, Rule]:
-        """Rules that this kind adds to planning, or puts in place of the general ones, by topic; by default none."""
+    def plan_rules(self) -> Mapping[str, Rule | None]:
+        """Rules that this kind adds to planning, or puts in place of the general ones, by topic; by default none.
+
+        None in place of a rule removes the topic.
+        """
         return {}
 
     def measures(self, prediction: Tensor, target: Tensor) -> dict[str, float]:

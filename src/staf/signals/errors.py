@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from staf._extras import MissingExtra
+
+LONGEST_REASON = 600
+
 
 class SignalError(ValueError):
     """A mistake that the user can act on: its message is one sentence and is meant to be shown as it is.
@@ -24,14 +28,35 @@ class NoSamples(SignalError, AttributeError):
     """
 
 
+def damaged(what: str) -> SignalError:
+    """The error for a file that is not whole, and `what` shows it.
+
+    >>> damaged("its last chunk ends at byte 7")
+    SignalError('it is damaged or cut short: its last chunk ends at byte 7')
+    """
+    return SignalError(f"it is damaged or cut short: {what}")
+
+
 @contextmanager
 def damage_named(format: str) -> Iterator[None]:
     """Turns whatever a decoder raises on bad bytes into one sentence."""
     try:
         yield
-    except (SignalError, PermissionError, MemoryError):
+    except (SignalError, PermissionError, FileNotFoundError, MemoryError, MissingExtra):
         raise
     except Exception as error:
         # Decoders raise all sorts on damaged bytes: numpy, for one, a tokenizer's error for a bad header.
-        reason = " ".join(str(error).split()) or type(error).__name__
+        if type(error) is NameError:
+            raise
+        reason = one_line(error)
         raise SignalError(f"it is damaged or cut short, or no {format} this version reads: {reason}") from error
+
+
+def one_line(error: Exception) -> str:
+    """What an error says, in one line that can be shown.
+
+    >>> one_line(ValueError("two\\nlines \\x00"))
+    'two lines \\\\x00'
+    """
+    words = " ".join(str(error).split()) or type(error).__name__
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in words)[:LONGEST_REASON]

@@ -1,4 +1,4 @@
-"""Arrays on their way from a device to host memory, while the device goes on with the next ones."""
+"""Copies of tensors to host memory that run while the device computes the next ones."""
 
 from __future__ import annotations
 

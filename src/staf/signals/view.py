@@ -5,9 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+
+from staf._documents import Entries
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from staf.signals.base import Signal
     from staf.signals.grid import Convention
     from staf.signals.rendering import Predict
@@ -57,20 +61,24 @@ class View(ABC, Generic[S]):
         """HTML that a notebook shows below the measures; nothing by default."""
         return ""
 
+    def picture(self, reconstruction: S | None = None) -> np.ndarray | None:
+        """A picture (h, w, c) of the signal, or of its reconstruction, for comparisons; None where there is none."""
+        return None
+
     def more_measures(
         self, predict: Predict, convention: Convention, saved: Path | None
     ) -> dict[str, Callable[[], float]]:
         """Measures that are too slow for `Signal.measures`, by name; `saved` is the file of the reconstruction."""
         return {}
 
-    def command_options(self, metadata: Mapping[str, Any]) -> list[str] | None:
+    def command_options(self, metadata: Entries) -> list[str] | None:
         """What `staf fit FILE` needs besides the common options to repeat a fit with these `metadata`.
 
         None if no command repeats it.
         """
         return []
 
-    def python(self, metadata: Mapping[str, Any]) -> str:
+    def python(self, metadata: Entries) -> str:
         """Python that gives `staf.fit` what was fitted, for a fit with these `metadata`."""
         return "your_signal" if self.signal.source is None else repr(str(self.signal.source))
 
@@ -78,12 +86,12 @@ class View(ABC, Generic[S]):
         """What to tell before a fit whose measuring and writing take minutes after the training."""
         return None
 
-    def render_points(self, how: Mapping[str, Any], convention: Convention) -> int:
+    def render_points(self, how: Entries, convention: Convention) -> int:
         """At how many points a rendering with the arguments `how` evaluates the field; wrong ones are refused."""
         return self.signal.points
 
     def write(
-        self, predict: Predict, path: Path, how: Mapping[str, Any], *, convention: Convention, device: str
+        self, predict: Predict, path: Path, how: Entries, *, convention: Convention, device: str
     ) -> dict[str, int]:
         """Render with the arguments `how`, save, and return the size of what was written, by name."""
         drawn = self.signal.render(predict, convention=convention, device=device, **how)

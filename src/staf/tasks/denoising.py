@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Self
 
 import torch
 from torch import Tensor, nn
 
+from staf._documents import Document
 from staf.operators import PhotonNoise
 from staf.planning.restoration import DENOISING_RULES
 from staf.planning.situation import Rule
@@ -131,7 +132,7 @@ class Denoising:
         """What this task changes of the rules of planning, by topic."""
         return DENOISING_RULES
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Document:
         """Also which samples are held out, as a hash: a fit is resumed only with the same ones."""
         held = self.held_out_index.cpu().numpy()
         return {

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import torch
 from torch import Tensor, nn
 
+from staf._documents import Document
 from staf.ops.squared_error import weighted_squared_error
 from staf.signals.base import Signal
 from staf.signals.grid import Convention, coordinates
@@ -84,7 +85,7 @@ class Reconstruction:
             parts.append(self.transform.clamp(predict(self.batch(index).coordinates)).float())
         return torch.cat(parts)
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Document:
         return {"task": "reconstruction", "convention": self.convention, "signal": self.signal.metadata()}
 
     def to(self, device: torch.device | str) -> Self:

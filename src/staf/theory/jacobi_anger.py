@@ -24,7 +24,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -176,7 +176,7 @@ def truncation_bound(weights: ArrayLike, order: int, *, truncation: Truncation =
     return float(product[order + 1 :].sum() + (rest * others).sum())
 
 
-def jacobi_anger_data(samples: int = 1024, order: int = 14, seed: int = 0) -> dict:
+def jacobi_anger_data(samples: int = 1024, order: int = 14, seed: int = 0) -> dict[str, Any]:
     """Arrays for the figure: predicted spectrum of a small periodic two-layer STAF against its FFT.
 
     Frequencies of the first layer are whole numbers of cycles, so that the FFT over one period is exact. Keys:

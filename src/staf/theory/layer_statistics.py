@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -89,7 +89,7 @@ def bandwidth(frequency: Array, magnitude: Array, share: float = 0.99) -> float:
 
 def layer_distribution_data(
     fields: Mapping[str, nn.Module] | None = None, *, points: int = 8192, bins: int = 121, seed: int = 0
-) -> dict:
+) -> dict[str, Any]:
     """Arrays for the figure of distributions and spectra per layer: SIREN and STAF of tau = 5, 10, 20 by default.
 
     Keys: `names`; `edges` (bins + 1,); `pre` and `post` (networks, layers, bins) densities; `frequency` (k,);
@@ -104,9 +104,9 @@ def layer_distribution_data(
     chosen = default_fields(seed) if fields is None else fields
     line = 2 * torch.arange(points) / points - 1
     edges = np.linspace(-4, 4, bins + 1)
-    data: dict = {"names": list(chosen), "edges": edges}
+    data: dict[str, Any] = {"names": list(chosen), "edges": edges}
     keys = ("pre", "post", "spectrum", "bandwidth", "variance", "kurtosis", "distance", "pre_variance")
-    columns: dict[str, list] = {key: [] for key in keys}
+    columns: dict[str, list[Any]] = {key: [] for key in keys}
     for field in chosen.values():
         x = line.to(next(field.parameters())).new_zeros(points, _inputs(field))
         x[:, 0] = line

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -209,7 +209,9 @@ def integer_kernel_vector(psi: Matrix) -> tuple[int, ...] | None:
     return None
 
 
-def delannoy_data(tau: int = 5, orders: Sequence[int] = (2, 4, 9, 27), widths: Sequence[int] | None = None) -> dict:
+def delannoy_data(
+    tau: int = 5, orders: Sequence[int] = (2, 4, 9, 27), widths: Sequence[int] | None = None
+) -> dict[str, Any]:
     """Arrays for the figure of growth against tau^K: exact ratio and first correction over T, for each order K.
 
     Keys: `T` (n,), `K` (m,), `ratio` and `predicted` (m, n), both divided by tau^K, and `tau`.
@@ -255,7 +257,7 @@ def _clear_denominators(solution: list[Fraction]) -> tuple[int, ...]:
     return tuple(v // divisor for v in integers)
 
 
-def _numbers(values: object) -> list:
+def _numbers(values: object) -> list[Any]:
     to_list = getattr(values, "tolist", None)  # arrays and tensors
     return list(values) if to_list is None else to_list()  # type: ignore[call-overload]
 

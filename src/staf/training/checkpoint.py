@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from staf.storage import file
 from staf.training.batches import Batches
 from staf.training.history import History
+from staf.training.jittered_batches import JitteredBatches
 from staf.training.optim.optimiser import Optimiser
 from staf.training.recipe import Recipe
 from staf.training.task import Task
@@ -93,7 +94,9 @@ class Checkpoint:
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise file.FileError(f"{path} is not a complete checkpoint: {error}") from None
 
-    def restore(self, field: nn.Module, optimiser: Optimiser, batches: Batches, fingerprint: str) -> None:
+    def restore(
+        self, field: nn.Module, optimiser: Optimiser, batches: Batches | JitteredBatches, fingerprint: str
+    ) -> None:
         """Put a fit back where this checkpoint was taken."""
         if fingerprint != self.fingerprint:
             raise file.FileError("the checkpoint was made with other data; resume with the same signal and recipe")

@@ -6,10 +6,12 @@ import torch
 from torch import Tensor, nn
 
 from staf.training.batches import Batches
+from staf.training.jittered_batches import JitteredBatches
 from staf.training.memory import keep_freed_memory
 from staf.training.optim.optimiser import Optimiser
 from staf.training.stacked import StackedTask
 from staf.training.task import Batch, Task
+from staf.training.threads import Threads
 
 # Points that a step, or a pass without gradients, handles at once, so that memory stays bounded on large signals.
 _POINTS_AT_ONCE = {"cpu": 2**14, "cuda": 2**20}
@@ -41,12 +43,13 @@ class Stepper:
         task: Task | StackedTask,
         field: nn.Module,
         optimiser: Optimiser,
-        batches: Batches,
+        batches: Batches | JitteredBatches,
         *,
         group: int,
         chunk: int,
     ) -> None:
         device = optimiser.parameters[0].device
+        self._threads = Threads() if device.type == "cpu" else None
         if device.type == "cpu":
             keep_freed_memory()
         self.task, self.field, self.optimiser, self.batches = task, field, optimiser, batches
@@ -73,7 +76,10 @@ class Stepper:
         return self._losses[:count].cpu()
 
     def _run(self) -> None:
-        self.step()
+        if self._threads is None:
+            self.step()
+        else:
+            self._threads.run(self.step)
 
     def step(self) -> None:
         """Gradients, rates, update: the body that a graph captures."""
@@ -106,7 +112,7 @@ class Stepper:
                 rows = slice(start, start + self.chunk)
                 part = Batch(batch.coordinates[..., rows, :], batch.target[..., rows, :], batch.weight[..., rows])
             loss = self.task.loss(self.field, part)
-            loss.sum().backward()
+            (loss if loss.dim() == 0 else loss.sum()).backward()
             total = loss.detach() if total is None else total + loss.detach()
         penalty = None if self._penalty is None else self._penalty()
         # A baked field's penalty is a constant.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from staf._documents import Document
 from staf.kinds.options import Count, ExportKind, FitKind, Number, RenderKind
 from staf.signals.errors import SignalError
 
@@ -34,10 +35,10 @@ class Render(RenderKind):
     stop: Number = None
     """Seconds from the beginning at which to stop."""
 
-    def how(self, out: Path | None) -> dict[str, Any]:
+    def how(self, out: Path | None) -> Document:
         return {"rate": self.rate, "start": self.start or 0.0, "stop": self.stop}
 
-    def ending(self, signal: Signal, how: dict[str, Any], convention: Convention) -> str:
+    def ending(self, signal: Signal, how: Document, convention: Convention) -> str:
         from staf.kinds.audio.signal import Audio
 
         assert isinstance(signal, Audio)
@@ -54,7 +55,7 @@ class Export(ExportKind):
     rate: Count = None
     """Samples per second; by default those of the recording."""
 
-    def how(self) -> dict[str, Any]:
+    def how(self) -> Document:
         if self.rate is not None and self.rate < 1:
             raise SignalError(f"--rate must be at least 1 sample per second, got {self.rate}")
         return {"rate": self.rate}

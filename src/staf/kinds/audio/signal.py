@@ -6,12 +6,14 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from staf._documents import Document, Entries
+from staf.kinds.plain_arrays import plain_array
 from staf.metrics import log_spectral_distance
 from staf.signals.base import Signal, as_array
 from staf.signals.errors import NoSamples, SignalError
@@ -154,7 +156,7 @@ class Audio(Signal):
         peak = max(self.peak, float(np.abs(array).max()))
         return Audio(array, self.rate, name=self.name, peak=peak, subtype=self.subtype)
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Document:
         """JSON-able: enough for `from_metadata` to build an empty one that renders like this."""
         return {
             "kind": self.kind,
@@ -168,7 +170,7 @@ class Audio(Signal):
         }
 
     @classmethod
-    def from_metadata(cls, metadata: Mapping[str, Any]) -> Audio:
+    def from_metadata(cls, metadata: Entries) -> Audio:
         """The empty audio that `metadata` describes: everything but samples.
 
         >>> Audio.from_metadata(Audio(np.ones((4, 2)), rate=44100).metadata())
@@ -268,7 +270,7 @@ def _positions(size: int, first: float, last: float, per_sample: float, conventi
 
 def _checked(samples: np.ndarray) -> np.ndarray:
     """Samples as finite float32 (n, channels)."""
-    array = np.asarray(samples)
+    array = plain_array(samples, "samples")
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:

@@ -7,10 +7,11 @@ import io
 import wave
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from staf._documents import Entries
+from staf._extras import need
 from staf.kinds.audio.figure import DYNAMIC_RANGE_DB, spectrogram
 from staf.kinds.audio.files import FORMATS, check_format
 from staf.kinds.audio.signal import Audio
@@ -38,7 +39,7 @@ class AudioView(View[Audio]):
         return ".wav"
 
     def suffixes(self) -> tuple[str, ...]:
-        import soundfile
+        soundfile = need("audio", "soundfile")
 
         there = soundfile.available_formats()
         return tuple(suffix for suffix, format in FORMATS.items() if format in there)
@@ -74,11 +75,11 @@ class AudioView(View[Audio]):
             f'<div class="waves">{"".join(rows)}</div></section>'
         )
 
-    def render_points(self, how: Mapping[str, Any], convention: Convention) -> int:
+    def render_points(self, how: Entries, convention: Convention) -> int:
         return round(self.signal.seconds * (how.get("rate") or self.signal.rate))
 
     def write(
-        self, predict: Predict, path: Path, how: Mapping[str, Any], *, convention: Convention, device: str
+        self, predict: Predict, path: Path, how: Entries, *, convention: Convention, device: str
     ) -> dict[str, int]:
         check_format(path, self.signal.out_features, how.get("rate") or self.signal.rate)
         sound = self.signal.render(predict, convention=convention, device=device, **how)

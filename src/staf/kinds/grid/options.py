@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import arg
 
+from staf._documents import Document
 from staf.kinds.options import Count, ExportKind, FitKind, Number, RenderKind
 from staf.signals.errors import SignalError
 
@@ -53,10 +54,10 @@ class Render(RenderKind):
     crop: Annotated[str | None, arg(metavar="A:B,C:D", help_behavior_hint="")] = None
     """Start and stop along each axis, in samples of the fitted grid; fractions are allowed."""
 
-    def how(self, out: Path | None) -> dict[str, Any]:
+    def how(self, out: Path | None) -> Document:
         return {"crop": parse_windows(self.crop), "size": parse_sizes(self.size), "scale": self.scale}
 
-    def ending(self, signal: Signal, how: dict[str, Any], convention: Convention) -> str:
+    def ending(self, signal: Signal, how: Document, convention: Convention) -> str:
         from staf.kinds.grid.signal import Grid
 
         assert isinstance(signal, Grid)
@@ -76,7 +77,7 @@ class Export(ExportKind):
     size: Size = None
     """Samples along each axis, e.g. 128x128x64."""
 
-    def how(self) -> dict[str, Any]:
+    def how(self) -> Document:
         return {"size": parse_sizes(self.size), "scale": self.scale}
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from staf._documents import Document, Entries
 from staf.kinds.grid.samples import checked_samples, has_channels, range_of, rounded
+from staf.kinds.plain_arrays import plain_array
 from staf.signals.base import Signal, as_array
 from staf.signals.errors import NoSamples, SignalError
 from staf.signals.grid import Convention
@@ -60,7 +62,7 @@ class Grid(Signal):
         source: str | None = None,
         notes: Sequence[str] = (),
     ) -> None:
-        samples = checked_samples(np.asarray(array) if not isinstance(array, np.ndarray) else array)
+        samples = checked_samples(plain_array(array, "a grid"))
         self.has_channels, said = has_channels(samples.shape, channels)
         self._array: np.ndarray | None = samples
         self._set_shape(samples.shape)
@@ -159,7 +161,7 @@ class Grid(Signal):
         """Samples (*shape, c) with or without the axis of the channels, as this grid has it."""
         return array if self.has_channels else array[..., 0]
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Document:
         return {
             "kind": self.kind,
             "name": self.name,
@@ -172,7 +174,7 @@ class Grid(Signal):
         }
 
     @classmethod
-    def from_metadata(cls, metadata: Mapping[str, Any]) -> Grid:
+    def from_metadata(cls, metadata: Entries) -> Grid:
         """The empty grid that `metadata` describes: everything but samples.
 
         >>> Grid.from_metadata(Grid(np.zeros((4, 5, 6, 20), np.float16)).metadata())

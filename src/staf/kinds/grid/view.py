@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from staf._documents import Entries
 from staf.kinds.formats import HEAD_BYTES, recognise
 from staf.kinds.grid.files import SUFFIX
 from staf.kinds.grid.samples import has_channels
@@ -123,13 +124,12 @@ class GridView(View[Grid]):
             "" if count == self.signal.out_features else f" The first {count} of {self.signal.out_features} channels."
         )
         return (
-            "<section><h2>Look closer</h2>"
-            '<p class="explain">Mean and range of neighbouring samples where there are many.'
-            f"{more} The largest error is {worst:.3g} of the range.</p>"
+            '<section><h2>Look closer</h2><p class="explain">Mean and range of neighbouring samples where there are '
+            f"many.{more} The largest error is {worst:.3g} of the range.</p>"
             f'<p class="key">{key}</p><div class="waves">{"".join(charts)}</div></section>'
         )
 
-    def command_options(self, metadata: Mapping[str, Any]) -> list[str] | None:
+    def command_options(self, metadata: Entries) -> list[str] | None:
         """None where the command would read the file as another kind."""
         source = Path(str(self.signal.source))
         with source.open("rb") as file:
@@ -138,7 +138,7 @@ class GridView(View[Grid]):
             return None
         return [] if self._by_rule() else ["--channels", "last" if self.signal.has_channels else "none"]
 
-    def python(self, metadata: Mapping[str, Any]) -> str:
+    def python(self, metadata: Entries) -> str:
         if self.signal.source is None:
             return "your_signal"
         opened = f"staf.open({self.signal.source!r}, kind={self.signal.kind!r})"
@@ -150,11 +150,11 @@ class GridView(View[Grid]):
         whole = (*shape, channels) if self.signal.has_channels else shape
         return has_channels(whole, None)[0] == self.signal.has_channels
 
-    def render_points(self, how: Mapping[str, Any], convention: Convention) -> int:
+    def render_points(self, how: Entries, convention: Convention) -> int:
         return math.prod(self.signal.output_grid(convention=convention, **how).shape)
 
     def write(
-        self, predict: Predict, path: Path, how: Mapping[str, Any], *, convention: Convention, device: str
+        self, predict: Predict, path: Path, how: Entries, *, convention: Convention, device: str
     ) -> dict[str, int]:
         self.signal.render_file(predict, path, convention=convention, device=device, **how)
         shape = self.signal.output_grid(convention=convention, **how).shape

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import arg
 
+from staf._documents import Document
 from staf.kinds.options import Count, ExportKind, FitKind, Number, RenderKind
 from staf.signals.errors import SignalError
 
@@ -49,10 +50,10 @@ class Render(RenderKind):
     crop: Annotated[str | None, arg(metavar="L,T,R,B", help_behavior_hint="")] = None
     """Left, top, right, bottom in pixels of the fitted image; fractions are allowed."""
 
-    def how(self, out: Path | None) -> dict[str, Any]:
+    def how(self, out: Path | None) -> Document:
         return {"crop": parse_crop(self.crop), "size": parse_size(self.size), "scale": self.scale}
 
-    def ending(self, signal: Signal, how: dict[str, Any], convention: Convention) -> str:
+    def ending(self, signal: Signal, how: Document, convention: Convention) -> str:
         from staf.kinds.image.view import output_size
 
         width, height = output_size(signal.shape, how, convention)
@@ -71,7 +72,7 @@ class Export(ExportKind):
     size: Size = None
     """Width and height in pixels, e.g. 1920x1080."""
 
-    def how(self) -> dict[str, Any]:
+    def how(self) -> Document:
         return {"size": parse_size(self.size), "scale": self.scale}
 
 

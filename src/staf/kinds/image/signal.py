@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import base64
-import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from staf._documents import Document, Entries
 from staf.kinds.image.measures import image_measures
-from staf.kinds.image.pixels import CHANNELS, DTYPES, checked_pixels, value_range_of
+from staf.kinds.image.metadata import parsed_metadata
+from staf.kinds.image.pixels import CHANNELS, checked_pixels, in_eight_bits, value_range_of
 from staf.signals.base import Signal, as_array
 from staf.signals.errors import NoSamples, SignalError
 from staf.signals.grid import Convention
@@ -25,10 +26,13 @@ from staf.tasks import Reconstruction
 if TYPE_CHECKING:
     import PIL.Image
 
+    from staf.kinds.image.large.task import LargeReconstruction
     from staf.kinds.image.view import ImageView
 
 # Pixels that are rounded at once: rounding needs floats of the size of what is rounded.
 ROUNDED_PIXELS = 2**16
+# From here on samples stay integers while they are fitted.
+LARGE_PIXELS = 2**22
 
 
 class Image(Signal):
@@ -172,7 +176,7 @@ class Image(Signal):
         image._value_range = self.value_range
         return image
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Document:
         """JSON-able: enough for `from_metadata` to build an empty image that renders like this one."""
         return {
             "kind": self.kind,
@@ -186,34 +190,19 @@ class Image(Signal):
         }
 
     @classmethod
-    def from_metadata(cls, metadata: Mapping[str, Any]) -> Image:
+    def from_metadata(cls, metadata: Entries) -> Image:
         """The empty image that `metadata` describes: everything but pixels.
 
         >>> empty = Image.from_metadata(Image(np.zeros((4, 6, 3), np.uint16)).metadata())
         >>> empty.shape, empty.from_values(torch.rand(6, 3), shape=(2, 3))
         ((4, 6), Image('image', 3x2 RGB, uint16))
         """
-        try:
-            if metadata["kind"] != cls.kind:
-                raise SignalError(f"metadata must be of kind 'image', got {metadata['kind']!r}")
-            height, width = (int(size) for size in metadata["shape"])
-            channels, dtype = int(metadata["channels"]), str(metadata["dtype"])
-            low, high = (float(end) for end in metadata["value_range"])
-            profile = None if metadata["profile"] is None else base64.b64decode(metadata["profile"], validate=True)
-            name, notes = str(metadata["name"]), [str(note) for note in metadata["notes"]]
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, SignalError):
-                raise
-            raise SignalError(f"metadata of an image is incomplete or malformed: {error!r}") from error
-        if height < 1 or width < 1 or channels not in CHANNELS or dtype not in DTYPES:
-            raise SignalError(f"metadata describes no image: {height}x{width}, {channels} channels of {dtype}")
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise SignalError(f"value_range in metadata must be an increasing pair of numbers, got {low}, {high}")
+        about = parsed_metadata(metadata)
         image = cls.__new__(cls)
         image._array = None
-        image._shape, image.out_features, image.dtype = (height, width), channels, np.dtype(dtype)
-        image._value_range, image.name, image.source = (low, high), name, None
-        image.profile, image.notes = profile, notes
+        image._shape, image.out_features, image.dtype = about.shape, about.channels, about.dtype
+        image._value_range, image.name, image.source = about.value_range, about.name, None
+        image.profile, image.notes = about.profile, about.notes
         return image
 
     def render(
@@ -276,8 +265,13 @@ class Image(Signal):
 
         return write_image(self, path)
 
-    def task(self, convention: Convention = "centres") -> Reconstruction:
-        return Reconstruction(self, convention)
+    def task(self, convention: Convention = "centres") -> Reconstruction | LargeReconstruction:
+        """The reconstruction of all pixels; from 4 megapixels on they stay integers, and are measured in bands."""
+        if self.points < LARGE_PIXELS:
+            return Reconstruction(self, convention)
+        from staf.kinds.image.large.task import LargeReconstruction
+
+        return LargeReconstruction(self, convention)
 
     def measures(self, prediction: Tensor, target: Tensor) -> dict[str, float]:
         """PSNR and SSIM."""
@@ -291,13 +285,7 @@ class Image(Signal):
 
     def as_uint8(self) -> np.ndarray:
         """The pixels in 8 bits for showing, (h, w, c): 16 bits are rounded, floats stretched from `value_range`."""
-        if self.dtype == np.uint8:
-            return self.array
-        if self.dtype == np.uint16:
-            return ((self.array.astype(np.uint32) + 128) // 257).astype(np.uint8)
-        low, high = self.value_range
-        levels = (np.clip(self.array, low, high) - np.float32(low)) * np.float32(255 / self.data_range)
-        return levels.round().astype(np.uint8)
+        return in_eight_bits(self.array, self.value_range)
 
     def to_pil(self) -> PIL.Image.Image:
         """A Pillow image in 8 bits, which is all that Pillow holds for colour, with the profile attached."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from staf._documents import Document
+from staf._extras import need
 from staf.figures.comparison import busiest_box
 from staf.figures.style import bare, new_figure
 from staf.kinds.shape.measures import distances
@@ -49,13 +51,14 @@ def shape_comparison(
         raise ValueError("reconstructions must hold at least one shape, got none")
     view = view or Viewpoint()
     bounds = target.mesh.bounds
-    how: dict[str, Any] = {**view._asdict(), "size": pixels, "bounds": bounds}
+    how: Document = {**view._asdict(), "size": pixels, "bounds": bounds}
     whole = [_on_white(draw(shape.mesh, **how)) for shape in (target, *reconstructions.values())]
     how_close = {**how, "zoom": ZOOM, "look_at": _where_different(whole, bounds, view)}
     voxel = 2 * target.frame.half / target.resolution
     errors = [distances(shape.mesh.vertices, target.mesh)[0] / voxel for shape in reconstructions.values()]
     top = max(max(float(np.quantile(error, 0.99)) for error in errors), 1e-3)
 
+    need("plot", "matplotlib")
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize

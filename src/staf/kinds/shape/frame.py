@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
+from staf._documents import Document, Entries
 from staf.signals.errors import SignalError
 from staf.signals.grid import Convention
 
@@ -77,12 +76,12 @@ class Frame:
             return self.from_index((samples + 0.5) * shape / count - 0.5)
         return self.from_index(samples * (shape - 1) / np.maximum(count - 1, 1))
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> Document:
         """JSON-able data for `from_plain`."""
         return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
 
     @classmethod
-    def from_plain(cls, data: Mapping[str, Any]) -> Frame:
+    def from_plain(cls, data: Entries) -> Frame:
         """Rebuild a frame, refusing one that describes no grid."""
         x, y, z = (float(value) for value in data["centre"])
         half, resolution = float(data["half"]), int(data["resolution"])

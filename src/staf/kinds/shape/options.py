@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import arg
 
+from staf._documents import Document
 from staf.kinds.options import Count, ExportKind, FitKind, Flag, Number, RenderKind
 from staf.signals.errors import SignalError
 
@@ -96,7 +97,7 @@ class Render(RenderKind):
     up: Annotated[Literal["x", "y", "z"] | None, arg(help_behavior_hint="")] = None
     """The axis that is upward in a picture (y if not given)."""
 
-    def how(self, out: Path | None) -> dict[str, Any]:
+    def how(self, out: Path | None) -> Document:
         check_resolution(self.resolution)
         if self.pixels is not None and self.pixels < 8:
             raise SignalError(f"--pixels must be at least 8, got {self.pixels}")
@@ -109,7 +110,7 @@ class Render(RenderKind):
             )
         return {"resolution": self.resolution, "camera": camera}
 
-    def ending(self, signal: Signal, how: dict[str, Any], convention: Convention) -> str:
+    def ending(self, signal: Signal, how: Document, convention: Convention) -> str:
         from staf.kinds.shape.signal import Shape
 
         assert isinstance(signal, Shape)
@@ -127,7 +128,7 @@ class Export(ExportKind):
     resolution: Count = None
     """Voxels along the longest side; by default those of the fit."""
 
-    def how(self) -> dict[str, Any]:
+    def how(self) -> Document:
         check_resolution(self.resolution)
         return {"resolution": self.resolution}
 

@@ -7,17 +7,19 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from staf._documents import Document, Entries
+from staf._extras import need
 from staf.kinds.shape import rendering as shape_rendering
 from staf.kinds.shape import volume_cache
 from staf.kinds.shape.frame import Frame
 from staf.kinds.shape.mesh import Closure, Mesh, checked_mesh, closure
-from staf.kinds.shape.voxelise import grid_of, voxelise
+from staf.kinds.shape.voxelise import grid_of, not_watertight, occupied_box
 from staf.kinds.shape.voxels import PackedVolume
 from staf.signals.base import Signal, as_array
 from staf.signals.errors import NoSamples, SignalError
@@ -93,7 +95,7 @@ class Shape(Signal):
     @classmethod
     def sphere(cls, *, subdivisions: int = 3, resolution: int = RESOLUTION) -> Shape:
         """The unit sphere as an icosahedron divided `subdivisions` times, for trying things out."""
-        import trimesh
+        trimesh = need("shape", "trimesh")
 
         ball = trimesh.creation.icosphere(subdivisions=subdivisions)
         return cls.from_arrays(ball.vertices, ball.faces, resolution=resolution, name="sphere")
@@ -148,28 +150,11 @@ class Shape(Signal):
     def _sampled(self) -> tuple[PackedVolume, tuple[int, int, int]]:
         rule = self.closure.rule
         if rule == "open" and not self.allow_open:
-            few = "" if len(self.mesh.faces) > 3 else f" (it has {len(self.mesh.faces)}, and a closed one needs 4)"
-            raise SignalError(
-                f"{self.name!r} is not watertight: {self.closure.loose:,} of {self.closure.edges:,} edges do not join "
-                f"two faces{few}; close the holes with shape.repaired() (staf fit --repair), or take the surface as it "
-                "is by winding numbers with shape.sampled(allow_open=True) (staf fit --allow-open)"
-            )
+            raise not_watertight(self.name, self.mesh, self.closure)
         return volume_cache.cached(volume_cache.key_of(self.mesh, self.resolution, rule), self._voxelised)
 
     def _voxelised(self) -> tuple[PackedVolume, tuple[int, int, int]]:
-        centre, half = grid_of(self.mesh, self.resolution)
-        voxels = ((self.mesh.vertices - centre) / half + 1) / 2 * self.resolution
-        first = np.clip(np.floor(voxels.min(0)).astype(int), 0, self.resolution - 1)
-        last = np.clip(np.ceil(voxels.max(0)).astype(int), first + 1, self.resolution)
-        a, b, c = (int(size) for size in last - first)
-        volume = voxelise(Mesh(voxels - first, self.mesh.faces), (a, b, c), self.closure.rule)
-        if volume.count() == 0:
-            flat = (voxels.max(0) == voxels.min(0)).any()
-            why = "it is flat, and encloses nothing" if flat else "it is thinner than a voxel; raise the resolution"
-            raise SignalError(f"{self.name!r} holds no voxel at resolution {self.resolution}: {why}")
-        box, offset = volume.cropped()
-        i, j, k = (int(start) for start in first + offset)
-        return box, (i, j, k)
+        return occupied_box(self.mesh, self.resolution, self.closure.rule, self.name)
 
     @property
     def volume(self) -> PackedVolume:
@@ -270,7 +255,7 @@ class Shape(Signal):
 
         return RULES
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Document:
         """JSON-able: enough for `from_metadata` to build an empty shape that renders like this one."""
         content = volume_cache.key_of(self.mesh, self.resolution, self.closure.rule) if self._mesh else None
         return {
@@ -282,7 +267,7 @@ class Shape(Signal):
         }
 
     @classmethod
-    def from_metadata(cls, metadata: Mapping[str, Any]) -> Shape:
+    def from_metadata(cls, metadata: Entries) -> Shape:
         """The empty shape that `metadata` describes: its frame and grid, without the mesh.
 
         >>> Shape.from_metadata(Shape.sphere(resolution=8).metadata())

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from staf._documents import Document
 from staf.kinds.shape.marching import TooManyFaces, march
 from staf.kinds.shape.measures import surface_measures
 from staf.kinds.shape.mesh import Mesh
@@ -139,7 +140,7 @@ class Occupancy:
     def _on_device(self, predict: Predict) -> Predict:
         return lambda coordinates: predict(coordinates.to(self.bits.device))
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Document:
         sampling = None
         if self.near_surface is not None:
             sampling = {"near_surface": self.near_surface, "band": self.band, "seed": self.seed}

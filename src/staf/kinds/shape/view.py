@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from staf._documents import Entries
 from staf.kinds.shape.mesh_writing import WRITERS
 from staf.kinds.shape.options import PICTURES
 from staf.kinds.shape.picture import draw
@@ -45,7 +45,7 @@ class ShapeView(View[Shape]):
         )
         return f'<section><h2>Look closer</h2><div class="pair shapes">{figures}</div></section>'
 
-    def command_options(self, metadata: Mapping[str, Any]) -> list[str] | None:
+    def command_options(self, metadata: Entries) -> list[str] | None:
         words = ["--resolution", str(self.signal.resolution)]
         words += ["--repair"] * self.signal.mended + ["--allow-open"] * self.signal.allow_open
         sampling = metadata.get("sampling")
@@ -56,7 +56,7 @@ class ShapeView(View[Shape]):
             return None
         return [*words, "--near-surface", f"{sampling['near_surface']:g}", "--band", str(sampling["band"])]
 
-    def python(self, metadata: Mapping[str, Any]) -> str:
+    def python(self, metadata: Entries) -> str:
         shape = self.signal
         opened = "your_signal"
         if shape.source is not None:
@@ -69,11 +69,11 @@ class ShapeView(View[Shape]):
         how = f"near_surface={sampling['near_surface']}, band={sampling['band']}, generator={generator}"
         return f"staf.Occupancy({opened}, {metadata['convention']!r}, {how})"
 
-    def render_points(self, how: Mapping[str, Any], convention: Convention) -> int:
+    def render_points(self, how: Entries, convention: Convention) -> int:
         return math.prod(self.signal.frame.counts(how.get("resolution")))
 
     def write(
-        self, predict: Predict, path: Path, how: Mapping[str, Any], *, convention: Convention, device: str
+        self, predict: Predict, path: Path, how: Entries, *, convention: Convention, device: str
     ) -> dict[str, int]:
         """A mesh; or, where the suffix is that of a picture, a shaded one with the arguments of `Shape.picture` in
         `how["camera"]`."""

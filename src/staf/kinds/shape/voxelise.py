@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from staf.kinds.shape import scanline, winding
-from staf.kinds.shape.mesh import Mesh, Rule
+from staf.kinds.shape.mesh import Closure, Mesh, Rule
 from staf.kinds.shape.voxels import SLAB_VOXELS, PackedVolume
 from staf.signals.errors import SignalError
 
@@ -87,3 +87,30 @@ def grid_of(mesh: Mesh, resolution: int) -> tuple[np.ndarray, float]:
     if not (math.isfinite(half) and half > 0):
         raise SignalError(f"the mesh must have a size, got a box from {low.tolist()} to {high.tolist()}")
     return (low + high) / 2, half
+
+
+def occupied_box(mesh: Mesh, resolution: int, rule: Rule, name: str) -> tuple[PackedVolume, tuple[int, int, int]]:
+    """The occupancy of a mesh on its grid, cropped to the smallest box of inside voxels, and where that box begins."""
+    centre, half = grid_of(mesh, resolution)
+    voxels = ((mesh.vertices - centre) / half + 1) / 2 * resolution
+    first = np.clip(np.floor(voxels.min(0)).astype(int), 0, resolution - 1)
+    last = np.clip(np.ceil(voxels.max(0)).astype(int), first + 1, resolution)
+    a, b, c = (int(size) for size in last - first)
+    volume = voxelise(Mesh(voxels - first, mesh.faces), (a, b, c), rule)
+    if volume.count() == 0:
+        flat = (voxels.max(0) == voxels.min(0)).any()
+        why = "it is flat, and encloses nothing" if flat else "it is thinner than a voxel; raise the resolution"
+        raise SignalError(f"{name!r} holds no voxel at resolution {resolution}: {why}")
+    box, offset = volume.cropped()
+    i, j, k = (int(start) for start in first + offset)
+    return box, (i, j, k)
+
+
+def not_watertight(name: str, mesh: Mesh, closure: Closure) -> SignalError:
+    """What to say of a surface with holes whose inside was asked for."""
+    few = "" if len(mesh.faces) > 3 else f" (it has {len(mesh.faces)}, and a closed one needs 4)"
+    return SignalError(
+        f"{name!r} is not watertight: {closure.loose:,} of {closure.edges:,} edges do not join two faces{few}; close "
+        "the holes with shape.repaired() (staf fit --repair), or take the surface as it is by winding numbers with "
+        "shape.sampled(allow_open=True) (staf fit --allow-open)"
+    )

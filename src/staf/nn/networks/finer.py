@@ -81,6 +81,11 @@ SPEC = NetworkSpec(
         "super_resolution": Settings(1e-3, per_pixel=0.0585, constants={"hidden_omega0": 3.57}),
         "denoising": Settings(7.43e-4, constants={"omega0": 5.11, "hidden_omega0": 16.8}),
     },
+    scene={
+        "radiance": Settings(5e-4, constants={"activation": "finer", "omega0": 30.0}),
+        "radiance_grid": Settings(2e-3, constants={"activation": "finer"}),
+    },
+    decoder="finer",
     presets=PRESETS,
     summary="sin(30 (abs(x) + 1) x)",
     rows=(Row("`omega0=30`, `hidden_omega0=30`, `first_bias=5`", "SIREN's; first bias U(±first_bias)", 198_915),),

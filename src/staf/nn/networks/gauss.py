@@ -50,6 +50,11 @@ SPEC = NetworkSpec(
         "super_resolution": Settings(4.57e-4, constants={"sigma": 5.7}),
         "denoising": Settings(2.29e-4, constants={"sigma": 5.7}),
     },
+    scene={
+        "radiance": Settings(1e-3, constants={"activation": "gauss", "sigma": 40.0}),
+        "radiance_grid": Settings(2e-3, constants={"activation": "gauss"}),
+    },
+    decoder="gauss",
     presets=PRESETS,
     summary="exp(-(10 x)^2)",
     rows=(Row("`sigma=10`", "torch's", 198_915),),

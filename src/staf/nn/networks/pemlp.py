@@ -76,6 +76,10 @@ SPEC = NetworkSpec(
         "super_resolution": Settings(1e-2, constants={"bands": 2}),
         "denoising": Settings(5e-3, constants={"bands": 2}),
     },
+    scene={
+        "radiance": Settings(1e-3, constants={"activation": "relu", "bands": 10, "directions": "frequencies"}),
+        "radiance_grid": Settings(1e-2, constants={"activation": "relu"}),
+    },
     presets=PRESETS,
     summary="ReLU on a positional encoding",
     rows=(Row("`bands=7`", "torch's", 206_083),),

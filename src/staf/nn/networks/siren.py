@@ -64,6 +64,11 @@ SPEC = NetworkSpec(
         "super_resolution": Settings(3.05e-4, per_pixel=0.205, constants={"hidden_omega0": 24.7}),
         "denoising": Settings(1.64e-3, constants={"omega0": 3.74, "hidden_omega0": 7.75}),
     },
+    scene={
+        "radiance": Settings(1e-3, constants={"activation": "siren", "omega0": 40.0}),
+        "radiance_grid": Settings(2e-3, constants={"activation": "siren"}),
+    },
+    decoder="siren",
     presets=PRESETS,
     summary="sin(30 x)",
     rows=(Row("`omega0=30`, `hidden_omega0=30`", "first U(±1/in), others U(±sqrt(6/in)/omega0)", 198_915),),

@@ -70,7 +70,7 @@ class Constants:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a restoration gives to one network: the rate of Adam and Muon, and constants in place of its own.
+    """What a restoration or a scene gives to one network: the rate of Adam and Muon, and constants.
 
     `per_pixel` is the first omega0 for each pixel along the longest observed side, at least 1 in all; networks whose
     first layer does not follow the pixels have none.
@@ -81,7 +81,7 @@ class Settings:
 
     rate: float
     per_pixel: float | None = None
-    constants: Mapping[str, float] = field(default_factory=dict)
+    constants: Mapping[str, Any] = field(default_factory=dict)
 
     def arguments(self, observed: tuple[int, ...] = ()) -> dict[str, Any]:
         """The network's arguments for an observation of this shape."""
@@ -203,10 +203,13 @@ class NetworkSpec:
         first_layer: how the first layer follows the frequencies of a signal.
         constants: by kind of signal, or under `EVERY`, arguments in place of the defaults.
         restoration: by task, `super_resolution` and `denoising`, the settings of full batches.
+        scene: by network of `SCENE_NETWORKS`, its arguments and rate with layers of this one; none: not for scenes.
         presets: by name, such as `paper_image`, the published network and recipe.
         complex_weights: whether weights are complex, which Muon does not train.
         trained_activation: whether the activation has parameters of its own (C, Omega, Phi).
-        neurons: the width of its layers in words, at width 256.
+        layers: its layers in words, by default.
+        grid: whether it has a hash grid, whose size a plan chooses.
+        decoder: the `activation` of `ngp` that is this network's, for signals that it is too small for.
         start: how the activation starts, as a sentence, from the arguments that differ from the defaults.
         summary: the activation in a few words, for the README.
         rows: the table of docs/networks.md.
@@ -224,10 +227,13 @@ class NetworkSpec:
     first_layer: FirstLayer = field(default_factory=FirstLayer)
     constants: Mapping[str, Constants] = field(default_factory=dict)
     restoration: Mapping[str, Settings] = field(default_factory=dict)
+    scene: Mapping[str, Settings] = field(default_factory=dict)
     presets: Mapping[str, Preset] = field(default_factory=dict)
     complex_weights: bool = False
     trained_activation: bool = False
-    neurons: str = "256"
+    layers: str = "4 activated layers of 256"
+    grid: bool = False
+    decoder: str | None = None
     start: Callable[[Mapping[str, Any]], str] | None = None
     summary: str = ""
     rows: tuple[Row, ...] = ()

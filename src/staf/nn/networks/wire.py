@@ -88,9 +88,13 @@ SPEC = NetworkSpec(
         "super_resolution": Settings(9.84e-3, constants={"omega0": 3.28, "hidden_omega0": 3.28, "sigma0": 4.02}),
         "denoising": Settings(4.92e-3, constants={"omega0": 3.28, "hidden_omega0": 3.28, "sigma0": 4.02}),
     },
+    scene={
+        "radiance": Settings(1e-3, constants={"activation": "wire", "omega0": 40.0, "sigma": 40.0}),
+        "radiance_grid": Settings(2e-3, constants={"activation": "wire"}),
+    },
     presets=PRESETS,
     complex_weights=True,
-    neurons="181 complex neurons",
+    layers="4 activated layers of 181 complex neurons",
     summary="complex Gabor wavelet, 1D or 2D",
     rows=(
         Row(

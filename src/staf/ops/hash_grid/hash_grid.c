@@ -124,7 +124,7 @@ STAF_INLINE void scatter_point(const staf_grid *g, float *table, const int32_t *
     }
 }
 
-/* Two features, the usual number, is known when compiling. */
+/* Two features are usual, and known when compiling. */
 #define BY_FEATURES(D, CALL)                                                                                          \
     switch (features) {                                                                                               \
         case 2: CALL(D, 2); break;                                                                                    \

@@ -15,8 +15,8 @@ from staf.ops.hash_grid.layout import GridLayout, level_table
 from staf.ops.hash_grid.triton_kernels import gather_kernel, scatter_kernel, slope_kernel
 
 # Points of a program, levels that it does one after another, and its warps; chosen by timing on an H200.
-GATHER = (256, 1, 4)
-SCATTER = (256, 1, 4)
+GATHER = (256, 1, 8)
+SCATTER = (512, 1, 4)
 SLOPE = (128, 4)
 # The steepest slope of the upper weight in a cell.
 STEEPEST = {False: 1.0, True: 1.5}
@@ -38,6 +38,7 @@ def gather(x: Tensor, table: Tensor, along: Tensor | None, layout: GridLayout, s
             out,
             points,
             layout.entries,
+            levels,
             TOGETHER=together,
             **_options(layout, features, smooth, along, block, warps),
         )
@@ -59,6 +60,7 @@ def slope(grad: Tensor, x: Tensor, table: Tensor, along: Tensor | None, layout: 
             out,
             points,
             layout.entries,
+            len(layout.levels),
             **_options(layout, table.shape[2], smooth, along, block, warps),
         )
     return out
@@ -86,6 +88,7 @@ def scatter(
             out,
             points,
             layout.entries,
+            levels,
             TOGETHER=together,
             FIXED=deterministic,
             **_options(layout, features, smooth, along, block, warps),
@@ -114,7 +117,6 @@ def _options(
     return {
         "D": layout.dimensions,
         "F": features,
-        "LEVELS": len(layout.levels),
         "SMOOTH": smooth,
         "ALONG": along is not None,
         "BLOCK": block,

@@ -10,6 +10,8 @@ import triton
 import triton.language as tl
 
 COLUMNS = tl.constexpr(7)
+# One compilation serves every size.
+SIZES = ["points", "entries", "levels"]
 
 
 @triton.jit
@@ -22,9 +24,12 @@ def _axis(v, cells, SMOOTH: tl.constexpr):
     at = tl.minimum(tl.where(position > 0.0, position, 0.0).to(tl.int32), cells - 1)
     s = position - at.to(tl.float32)
     slope = tl.where(inside, half, 0.0)
+    bend = tl.zeros_like(s)
     if SMOOTH:
-        return at, s * s * (3.0 - 2.0 * s), 6.0 * s * (1.0 - s) * slope, (6.0 - 12.0 * s) * slope * slope
-    return at, s, slope, tl.zeros_like(s)
+        bend = (6.0 - 12.0 * s) * slope * slope
+        slope = 6.0 * s * (1.0 - s) * slope
+        s = s * s * (3.0 - 2.0 * s)
+    return at, s, slope, bend
 
 
 @triton.jit
@@ -35,9 +40,8 @@ def _cell(x_pointer, first, exists, level, D: tl.constexpr, SMOOTH: tl.constexpr
     parts = ()
     weights = ()
     for i in tl.static_range(D):
-        axis: tl.constexpr = D - 1 - i
-        cells = tl.load(level + 3 + axis)
-        v = tl.load(x_pointer + first + axis, mask=exists, other=0.0)
+        cells = tl.load(level + 3 + (D - 1 - i))
+        v = tl.load(x_pointer + first + (D - 1 - i), mask=exists, other=0.0)
         at, upper, slope, bend = _axis(v, cells, SMOOTH)
         if i == 0:
             prime = tl.full((), 1, tl.uint32)
@@ -88,11 +92,12 @@ def _weight(weights, corner: tl.constexpr, i: tl.constexpr, j: tl.constexpr, D: 
 @triton.jit
 def _directed(weights, along, corner: tl.constexpr, i: tl.constexpr, D: tl.constexpr, ALONG: tl.constexpr):
     """W, or D_v W; by the axis i too, unless that is -1."""
-    if not ALONG:
-        return _weight(weights, corner, i, -1, D)
-    total = along[0] * _weight(weights, corner, i, 0, D)
-    for j in tl.static_range(1, D):
-        total += along[j] * _weight(weights, corner, i, j, D)
+    if ALONG:
+        total = along[0] * _weight(weights, corner, i, 0, D)
+        for j in tl.static_range(1, D):
+            total += along[j] * _weight(weights, corner, i, j, D)
+    else:
+        total = _weight(weights, corner, i, -1, D)
     return total
 
 
@@ -106,7 +111,7 @@ def _direction(along_pointer, first, exists, D: tl.constexpr, ALONG: tl.constexp
     return along
 
 
-@triton.jit
+@triton.jit(do_not_specialize=SIZES)
 def gather_kernel(
     x_pointer,
     table_pointer,
@@ -115,9 +120,9 @@ def gather_kernel(
     out_pointer,
     points,
     entries,
+    levels,
     D: tl.constexpr,
     F: tl.constexpr,
-    LEVELS: tl.constexpr,
     TOGETHER: tl.constexpr,
     SMOOTH: tl.constexpr,
     ALONG: tl.constexpr,
@@ -133,7 +138,7 @@ def gather_kernel(
     feature = tl.arange(0, F)[None, :]
     for step in range(TOGETHER):
         index = tl.program_id(1) * TOGETHER + step
-        if index < LEVELS:
+        if index < levels:
             level = levels_pointer + index * COLUMNS
             parts, weights = _cell(x_pointer, first, exists, level, D, SMOOTH)
             total = tl.zeros((BLOCK, F), dtype=tl.float32)
@@ -141,11 +146,11 @@ def gather_kernel(
                 row = _row(parts, level, corner, D)
                 found = tl.load(table + (row[:, None] * F + feature), mask=exists[:, None], other=0.0)
                 total += _directed(weights, along, corner, -1, D, ALONG)[:, None] * found
-            place = point[:, None] * (LEVELS * F) + index * F + feature
+            place = point[:, None] * (levels * F) + index * F + feature
             tl.store(out_pointer + place, total, mask=exists[:, None])
 
 
-@triton.jit
+@triton.jit(do_not_specialize=SIZES[:2])
 def slope_kernel(
     grad_pointer,
     x_pointer,
@@ -155,9 +160,9 @@ def slope_kernel(
     out_pointer,
     points,
     entries,
+    levels: tl.constexpr,
     D: tl.constexpr,
     F: tl.constexpr,
-    LEVELS: tl.constexpr,
     SMOOTH: tl.constexpr,
     ALONG: tl.constexpr,
     BLOCK: tl.constexpr,
@@ -172,10 +177,10 @@ def slope_kernel(
     feature = tl.arange(0, F)[None, :]
     columns = tl.arange(0, 4)[None, :]
     totals = tl.zeros((BLOCK, 4), dtype=tl.float32)
-    for index in range(LEVELS):
+    for index in range(levels):
         level = levels_pointer + index * COLUMNS
         parts, weights = _cell(x_pointer, first, exists, level, D, SMOOTH)
-        place = point[:, None] * (LEVELS * F) + index * F + feature
+        place = point[:, None] * (levels * F) + index * F + feature
         grad = tl.load(grad_pointer + place, mask=exists[:, None], other=0.0)
         for corner in tl.static_range(2**D):
             row = _row(parts, level, corner, D)
@@ -187,7 +192,7 @@ def slope_kernel(
     tl.store(out_pointer + first[:, None] + columns, totals, mask=exists[:, None] & (columns < D))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=SIZES)
 def scatter_kernel(
     grad_pointer,
     x_pointer,
@@ -197,9 +202,9 @@ def scatter_kernel(
     out_pointer,
     points,
     entries,
+    levels,
     D: tl.constexpr,
     F: tl.constexpr,
-    LEVELS: tl.constexpr,
     TOGETHER: tl.constexpr,
     SMOOTH: tl.constexpr,
     ALONG: tl.constexpr,
@@ -220,16 +225,18 @@ def scatter_kernel(
         scale = tl.load(scale_pointer)
     for step in range(TOGETHER):
         index = tl.program_id(1) * TOGETHER + step
-        if index < LEVELS:
+        if index < levels:
             level = levels_pointer + index * COLUMNS
             parts, weights = _cell(x_pointer, first, exists, level, D, SMOOTH)
-            place = point[:, None] * (LEVELS * F) + index * F + feature
+            place = point[:, None] * (levels * F) + index * F + feature
             grad = tl.load(grad_pointer + place, mask=exists[:, None], other=0.0)
             for corner in tl.static_range(2**D):
                 row = _row(parts, level, corner, D)
                 share = _directed(weights, along, corner, -1, D, ALONG)[:, None] * grad
+                # Points of weight zero are often all at one place, where their additions would wait for each other.
+                counts = exists[:, None] & (share != 0.0)
                 if FIXED:
                     number = (share * scale).to(tl.int64)
-                    tl.atomic_add(out + (row[:, None] * F + feature), number, mask=exists[:, None], sem="relaxed")
+                    tl.atomic_add(out + (row[:, None] * F + feature), number, mask=counts, sem="relaxed")
                 else:
-                    tl.atomic_add(out + (row[:, None] * F + feature), share, mask=exists[:, None], sem="relaxed")
+                    tl.atomic_add(out + (row[:, None] * F + feature), share, mask=counts, sem="relaxed")

@@ -25,12 +25,12 @@ def orthogonalise(update: Tensor, iterations: int = 5) -> Tensor:
     """
     a, b, c = COEFFICIENTS
     tall = update.shape[-2] > update.shape[-1]
-    x = update.mT if tall else update
+    x = (update.mT if tall else update).flatten(0, -3) if update.dim() > 2 else (update.mT if tall else update)[None]
     x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
     for _ in range(iterations):
         gram = x @ x.mT
-        x = a * x + (b * gram + c * gram @ gram) @ x
-    return x.mT if tall else x
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return (x.mT if tall else x).reshape(update.shape)
 
 
 class Muon(torch.optim.Optimizer):

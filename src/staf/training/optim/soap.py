@@ -53,10 +53,18 @@ def turn(covariance: Tensor, basis: Tensor) -> Tensor:
     generator = 0.5 * (generator - generator.mH)
     length = torch.minimum(generator.abs().sum(-1).amax(-1), generator.abs().square().sum((-2, -1)).sqrt())
     generator = generator * (TURN / length.clamp(min=TURN))[..., None, None]
-    turned = basis + basis @ generator
+    turned = _added(basis, basis, generator)
     for _ in range(2):
-        turned = 1.5 * turned - 0.5 * turned @ (turned.mH @ turned)
+        turned = _added(turned, turned, turned.mH @ turned, beta=1.5, alpha=-0.5)
     return turned
+
+
+def _added(total: Tensor, a: Tensor, b: Tensor, *, beta: float = 1.0, alpha: float = 1.0) -> Tensor:
+    """beta total + alpha a b for matrices (..., n, n), in one launch."""
+    if total.dim() == 2:
+        return torch.addmm(total, a, b, beta=beta, alpha=alpha)
+    flat = (tensor.reshape(-1, *tensor.shape[-2:]) for tensor in (total, a, b))
+    return torch.baddbmm(*flat, beta=beta, alpha=alpha).view_as(total)
 
 
 @dataclass
@@ -149,10 +157,11 @@ class Soap(torch.optim.Optimizer):
         square_correction = 1 - BETAS[1] ** self._count
         for block in self._blocks:
             gradient = torch.cat([_gradient(parameter).reshape(-1, *block.shape) for parameter in block.parameters])
+            new = 1 - COVARIANCE_BETA
             if block.left is not None:
-                block.left.lerp_(gradient @ gradient.mH, 1 - COVARIANCE_BETA)
+                block.left.baddbmm_(gradient, gradient.mH, beta=COVARIANCE_BETA, alpha=new)
             if block.right is not None:
-                block.right.lerp_(gradient.mH @ gradient, 1 - COVARIANCE_BETA)
+                block.right.baddbmm_(gradient.mH, gradient, beta=COVARIANCE_BETA, alpha=new)
             block.mean.lerp_(gradient, 1 - BETAS[0])
             rotated = _rotate(torch.stack([gradient, block.mean]), block)
             block.square.lerp_(rotated[0].abs().square_(), 1 - BETAS[1])

@@ -1,0 +1,97 @@
+"""`sine_network`: all layers of a network of sine series as one operation, which saves most passes over memory."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from staf._typing import Float
+from staf.ops.backend import choose, values_only
+from staf.ops.linear import current_precision, linear
+from staf.ops.sine_layer import sine_layer
+
+# What the kernels take. More inputs, outputs or terms are rare, or have little to gain.
+MOST_INPUTS, MOST_OUTPUTS, MOST_TERMS, MOST_HIDDEN = 4, 4, 8, 16
+# Widths are multiples of this.
+WIDTH = 64
+MOST_NUMBERS = 2**30
+
+SineLayer = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
+
+__all__ = ["SineLayer", "is_fused", "sine_network"]
+
+
+def sine_network(
+    x: Float[Tensor, "*points k"],
+    layers: Sequence[SineLayer],
+    weight: Float[Tensor, "c m"],
+    bias: Float[Tensor, " c"],
+) -> Float[Tensor, "*points c"]:
+    """rho_L(... rho_1(x W_1^T + b_1) ... W_L^T + b_L) V^T + c, with `layers` of (W, b, C, Omega, Phi).
+
+    The same numbers as one `sine_layer` after the other and a `linear` layer, which it is everywhere but here: inside
+    `product_precision("bf16x3")` or `("tf32")` on a Hopper GPU, in float32, for up to 4 coordinates and 4 outputs, two
+    or more layers of one width, a multiple of 64, each with one set of up to 8 terms. There numbers between layers are
+    stored as they are multiplied: two bfloat16 planes, or one float16, whose ten bits are those of tf32.
+
+    Gradients of every order and `vmap` are supported. Derivatives by coordinates and derivatives of derivatives are
+    those of the single operations; forward mode raises where `linear` does.
+
+    >>> sinusoids = (torch.ones(1), torch.full((1,), 30.0), torch.zeros(1))
+    >>> layers = [(torch.ones(8, k), torch.zeros(8), *sinusoids) for k in (2, 8)]
+    >>> sine_network(torch.zeros(5, 2), layers, torch.ones(3, 8), torch.zeros(3)).shape
+    torch.Size([5, 3])
+    """
+    scheme = _scheme(x, layers, weight, bias)
+    if scheme is None:
+        for layer in layers:
+            x = sine_layer(x, *layer)
+        return linear(x, weight, bias)
+    from staf.ops.sine_network.autograd import SineNetwork
+
+    flat = [tensor[None] if index < 2 else tensor[None, None] for layer in layers for index, tensor in enumerate(layer)]
+    tensors = (x.reshape(1, -1, x.shape[-1]), *flat, weight[None], bias[None])
+    plain = values_only(x, weight, bias, *(tensor for layer in layers for tensor in layer))
+    keep = torch.is_grad_enabled() and not plain
+    out = SineNetwork.forward(scheme, keep, *tensors) if plain else SineNetwork.apply(scheme, keep, *tensors)
+    return out[0].reshape(*x.shape[:-1], weight.shape[0])
+
+
+def is_fused(x: Tensor, layers: Sequence[SineLayer], weight: Tensor, bias: Tensor) -> bool:
+    """Whether `sine_network` has a kernel for these arguments, and is not merely its layers one after the other."""
+    return _scheme(x, layers, weight, bias) is not None
+
+
+def _scheme(x: Tensor, layers: Sequence[SineLayer], weight: Tensor, bias: Tensor) -> Literal["bf16x3", "tf32"] | None:
+    """The precision of the fused kernels, or None where they do not apply."""
+    precision = current_precision()
+    if not x.is_cuda or precision == "fp32" or precision is None or torch.compiler.is_compiling():
+        return None
+    width = layers[0][0].shape[0]
+    fused = (
+        not torch.is_autocast_enabled("cuda")
+        and not x.requires_grad
+        and x.dim() >= 2
+        and 1 <= x.shape[-1] <= MOST_INPUTS
+        and 1 <= weight.shape[0] <= MOST_OUTPUTS
+        and 2 <= len(layers) <= MOST_HIDDEN + 1
+        and width % WIDTH == 0
+        and 0 < x.shape[:-1].numel() * width < MOST_NUMBERS
+        and all(layer[0].shape == (width, width) for layer in layers[1:])
+        and all(layer[2].dim() == 1 and layer[2].shape[0] <= MOST_TERMS for layer in layers)
+        and all(tensor.dtype == torch.float32 for layer in layers for tensor in layer)
+        and x.dtype == weight.dtype == bias.dtype == torch.float32
+        and _is_hopper(x.device.index)
+        and choose("sine_network", x) == "triton"
+    )
+    return precision if fused else None
+
+
+@functools.cache
+def _is_hopper(index: int | None) -> bool:
+    """Whether a GPU has the matrix units and copy engine that the kernels were written and timed for."""
+    return torch.cuda.get_device_capability(index)[0] == 9

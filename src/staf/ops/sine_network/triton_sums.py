@@ -1,0 +1,94 @@
+"""Device code for weights: their planes, made once a step, and the sums over points that are their gradients."""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from staf.ops.sine_network.triton_layer import encoded
+
+
+@triton.jit
+def split_kernel(
+    weights,
+    out_pointer,
+    largest_pointer,
+    networks,
+    width,
+    SPLIT: tl.constexpr,
+    LAYERS: tl.constexpr,
+    SIDE: tl.constexpr,
+):
+    """Planes of every layer's weights (networks, width, width), and of the transposed ones.
+
+    out is (4, LAYERS, networks, width, width): high, low, high and low transposed; unless SPLIT, high and high
+    transposed, and the largest |weight| goes to its place in largest, (LAYERS, networks).
+    """
+    tiles = tl.cdiv(width, SIDE)
+    layer = tl.program_id(2)
+    network = tl.program_id(1).to(tl.int64)
+    row = ((tl.program_id(0) // tiles) * SIDE + tl.arange(0, SIDE))[:, None]
+    column = ((tl.program_id(0) % tiles) * SIDE + tl.arange(0, SIDE))[None, :]
+    inside = (row < width) & (column < width)
+    size = width.to(tl.int64) * width
+    tile = tl.zeros((SIDE, SIDE), dtype=tl.float32)
+    for which in tl.static_range(LAYERS):
+        if layer == which:
+            tile = tl.load(weights[which] + network * size + row * width + column, mask=inside, other=0.0)
+    high, low = encoded(tile, SPLIT)
+    kind = LAYERS * networks * size
+    out = out_pointer + (layer * networks + network) * size
+    straight = row * width + column
+    turned = tl.trans(column) * width + tl.trans(row)
+    tl.store(out + straight, high, mask=inside)
+    if SPLIT:
+        tl.store(out + kind + straight, low, mask=inside)
+        tl.store(out + 2 * kind + turned, tl.trans(high), mask=tl.trans(inside))
+        tl.store(out + 3 * kind + turned, tl.trans(low), mask=tl.trans(inside))
+    else:
+        tl.store(out + kind + turned, tl.trans(high), mask=tl.trans(inside))
+        tl.atomic_max(largest_pointer + layer * networks + network, tl.max(tl.abs(tile)))
+
+
+@triton.jit
+def weight_sums_kernel(
+    g_high,
+    g_low,
+    a_high,
+    a_low,
+    partial_pointer,
+    scale_pointer,
+    networks,
+    height,
+    width,
+    share,
+    slots,
+    SPLIT: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    DEPTH: tl.constexpr,
+    ROWS: tl.constexpr,
+):
+    """sum_m g[m, n] a[m, k] over a slot's rows, of each network of each layer: (layers networks, slots, n, k).
+
+    Unless SPLIT, scale is (layers, 2, networks), with the factor that g was stored with in the second row.
+    """
+    first = tl.program_id(0) * COLUMNS
+    second = tl.program_id(1) * DEPTH
+    slot = tl.program_id(2) % slots
+    network = tl.program_id(2) // slots
+    start = network * height + slot * share
+    total = tl.zeros((COLUMNS, DEPTH), dtype=tl.float32)
+    for row in range(start, tl.minimum(start + share, (network + 1) * height), ROWS):
+        g = g_high.load([row, first])
+        a = a_high.load([row, second])
+        total = tl.dot(g.T, a, total)
+        if SPLIT:
+            g_rest = g_low.load([row, first])
+            a_rest = a_low.load([row, second])
+            total = tl.dot(g_rest.T, a, total)
+            total = tl.dot(g.T, a_rest, total)
+    if not SPLIT:
+        total *= 1.0 / tl.load(scale_pointer + (network // networks * 2 + 1) * networks + network % networks)
+    column = (first + tl.arange(0, COLUMNS))[:, None]
+    k = (second + tl.arange(0, DEPTH))[None, :]
+    tl.store(partial_pointer + (tl.program_id(2).to(tl.int64) * width + column) * width + k, total)
