@@ -6,7 +6,7 @@ import os
 import platform
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -27,6 +27,9 @@ from staf.training import Callback, Checkpoint, History, Recipe, Result, run
 from staf.training.checks import check_budget, check_features, check_metadata
 from staf.training.prediction import in_chunks, predictor
 from staf.training.task import Task
+
+if TYPE_CHECKING:
+    from staf.viewer import EmbeddedPage
 
 
 class FittedField:
@@ -100,6 +103,21 @@ class FittedField:
         """Write one safetensors file that `staf.load` opens without the data."""
         file.save_field(path, self.module, self.metadata)
         return Path(path)
+
+    def export(self, path: str | os.PathLike[str], *, half: bool = False) -> Path:
+        """Write the field for other programs, by the suffix: .html (a page), .onnx, .c, .glsl or .wgsl.
+
+        `half` is for pages: large matrices in float16, at half the size.
+        """
+        from staf.viewer import export
+
+        return export(self, path, half=half)
+
+    def view(self, *, height: int = 560) -> EmbeddedPage:
+        """The field as a page that a notebook shows; `staf view FILE` opens one in the browser."""
+        from staf.viewer import embedded
+
+        return embedded(self, height=height)
 
     def to(self, device: torch.device | str) -> FittedField:
         self.module.to(device)
@@ -199,6 +217,10 @@ class Fit:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write one safetensors file that `staf.load` opens without the data."""
         return self.field.save(path)
+
+    def view(self, *, height: int = 560) -> EmbeddedPage:
+        """The field as a page that a notebook shows: zoom, derivatives, activations with sliders."""
+        return self.field.view(height=height)
 
     def to(self, device: torch.device | str) -> Fit:
         """Move the field; the data stays where it is."""

@@ -19,7 +19,14 @@ from staf.nn import NETWORKS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES_WITH_CODE = ("how-to/reports.md", "how-to/your-own-network.md", "how-to/your-own-task.md")
+PAGES_WITH_CODE = (
+    "how-to/reports.md",
+    "how-to/your-own-network.md",
+    "how-to/your-own-task.md",
+    "how-to/export.md",
+    "how-to/view.md",
+    "how-to/callbacks.md",
+)
 PAGES_WITH_CODE += ("how-to/logging.md", "how-to/sizes.md", "defaults.md")
 
 

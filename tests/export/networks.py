@@ -10,6 +10,7 @@ from torch import nn
 import staf
 
 Make = Callable[..., nn.Module]
+SMOOTH = {"interpolation": "smoothstep"}
 NETWORKS: dict[str, Make] = {
     "staf": lambda d, c, **k: staf.staf(d, c, **k),
     "staf-neuron": lambda d, c, **k: staf.staf(d, c, sharing="neuron", **k),
@@ -25,6 +26,19 @@ NETWORKS: dict[str, Make] = {
     "pemlp": lambda d, c, **k: staf.pemlp(d, c, bands=5, **k),
     "mfn": lambda d, c, **k: staf.mfn(d, c, input_scale=32.0, **k),
     "mfn-fourier": lambda d, c, **k: staf.mfn(d, c, filters="fourier", input_scale=32.0, **k),
+    "ngp": lambda d, c, **k: staf.ngp(d, c, levels=5, log2_entries=6, coarsest=3, finest=40, **k),
+    "ngp-smooth": lambda d, c, **k: staf.ngp(
+        d,
+        c,
+        levels=3,
+        features=4,
+        log2_entries=8,
+        coarsest=2,
+        finest=9,
+        activation="staf",
+        interpolation="smoothstep",
+        **k,
+    ),
     "incode": lambda d, c, **k: staf.incode(d, c, harmoniser=None, **k),
 }
 
@@ -34,10 +48,10 @@ def make(name: str, inputs: int = 2, outputs: int = 3, *, width: int = 24, depth
     generator = torch.Generator().manual_seed(seed)
     field = NETWORKS[name](inputs, outputs, width=width, depth=depth, generator=generator)
     with torch.no_grad():
-        for parameter in field.parameters():
+        for name_of, parameter in field.named_parameters():
             real = torch.view_as_real(parameter) if parameter.is_complex() else parameter
             real.mul_(1 + 0.05 * torch.randn(real.shape, generator=generator))
-            real.add_(torch.randn(real.shape, generator=generator) * 1e-3)
+            real.add_(torch.randn(real.shape, generator=generator) * (0.1 if "table" in name_of else 1e-3))
     return field.eval()
 
 

@@ -56,7 +56,7 @@ def test_a_name_cannot_end_the_comment(tmp_path: Path):
     field.metadata["signal"]["name"] = "*/ int system(const char *); /*"
     text = export_c(field, tmp_path / "field.c").read_text()
     assert "system" not in text
-    assert "row (from the top), column (from the left); sample i of n lies at (2 i + 1) / n - 1." in text
+    assert "row (from the top), then column (from the left); sample i of n lies at (2 i + 1) / n - 1." in text
 
 
 def test_a_wide_network(tmp_path: Path):

@@ -14,12 +14,12 @@ from staf.export import graph as g
 from staf.export.describe import describe
 from staf.export.errors import ExportError
 from staf.export.evaluate import evaluate
-from staf.nn import MODELS
+from staf.nn.networks import NETWORKS as LIBRARY
 from tests.export.networks import NETWORKS, make, points
 
 
 def test_the_list_names_every_network():
-    assert {name.partition("-")[0] for name in NETWORKS} == set(MODELS)
+    assert {name.partition("-")[0] for name in NETWORKS} == set(LIBRARY)
 
 
 @pytest.mark.parametrize("inputs", [1, 2, 3])

@@ -12,7 +12,6 @@ import torch
 
 from staf.api import FittedField
 from staf.export.describe import describe
-from staf.export.errors import ExportError
 from staf.export.evaluate import evaluate
 from staf.export.onnx_file import export_onnx
 from tests.export.fields import audio_field, image_field
@@ -66,6 +65,6 @@ def test_the_metadata_says_what_is_meant(tmp_path: Path):
 
 def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ExportError, match=r"pip install 'staf\[export\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'staf\[export\]'"):
         export_onnx(image_field(), tmp_path / "f.onnx")
     assert not (tmp_path / "f.onnx").exists()

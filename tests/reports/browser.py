@@ -36,8 +36,8 @@ def executable() -> str | None:
 class Browser:
     """One tab in a fresh profile. `requests` and `complaints` collect what the page asks for and what goes wrong."""
 
-    def __init__(self, flags: list[str] = FLAGS) -> None:
-        self.flags = flags
+    def __init__(self, flags: list[str] = FLAGS, seconds: float = SECONDS) -> None:
+        self.flags, self.seconds = flags, seconds
         self.requests: list[str] = []
         self.complaints: list[str] = []
         self._number = 0
@@ -92,7 +92,7 @@ class Browser:
         if self._session is not None:
             message["sessionId"] = self._session
         os.write(self._commands, json.dumps(message).encode() + b"\0")
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + self.seconds
         while time.monotonic() < deadline:
             answer = self._read(deadline)
             if answer.get("id") == self._number:
@@ -118,7 +118,7 @@ class Browser:
 
     def until(self, expression: str) -> None:
         """Wait for what the browser does in its own time: loading, scrolling, turning touches into clicks."""
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + self.seconds
         while not self.evaluate(expression):
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{expression} did not come true; the page said {self.complaints}")

@@ -12,10 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from staf._extras import need
 from staf.nn import parameter_roles
 from staf.signals.value_transform import value_transform
 from staf.training.history import decibels
-from staf.training.loop import State
+from staf.training.state import State
 
 CHUNK = 2**16
 FLUSH_SECONDS = 2.0
@@ -47,10 +48,9 @@ class TensorBoard:
         convention: str = "centres",
         interval: float = 10.0,
     ) -> None:
-        try:
-            from torch.utils.tensorboard import SummaryWriter
-        except ImportError:
-            raise ImportError("staf.callbacks.TensorBoard needs tensorboard: pip install 'staf[track]'") from None
+        need("track", "tensorboard")
+        from torch.utils.tensorboard import SummaryWriter
+
         self.signal, self.convention, self.interval = signal, convention, interval
         self.writer = SummaryWriter(os.fspath(folder))
         self._rows = 0

@@ -18,6 +18,7 @@ INTERRUPTED = 130
 _FOR_USERS = (
     ("staf._extras", "MissingExtra"),
     ("staf._files", "WriteError"),
+    ("staf.export.errors", "ExportError"),
     ("staf.storage.file", "FileError"),
     ("staf.reports.errors", "RunError"),
     ("staf.signals.errors", "SignalError"),

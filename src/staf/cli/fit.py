@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ from tyro.conf import Positional, arg
 
 from staf.cli.errors import UserError, edge
 from staf.cli.kinds import kind_of, options_of
-from staf.cli.options import MODEL_NAMES, FitOptions
+from staf.cli.options import MODEL_NAMES, FitOptions, Flag
 from staf.cli.outputs import MEBIBYTE, prepare_folder
 from staf.cli.resuming import CHECKPOINT, check_folder, finishing, interrupted, resumed
 from staf.cli.terminal import Terminal
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from staf.planning import Plan
     from staf.signals.base import Signal
     from staf.training.task import Task
+    from staf.viewer import LiveView
 
 MEASURES = {
     "ssim": "SSIM {:.4g}",
@@ -40,6 +42,8 @@ class FitShared(FitOptions):
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
     """The signal: an image (PNG, JPEG, TIFF, WebP, NPY), audio, a mesh, an array (NPY, NPZ), or a scene's folder."""
+    view: Flag = False
+    """Show the fit in the browser while it trains, with a button that stops it."""
     model: Annotated[str, arg(metavar="NAME", help=f"The network: {', '.join(MODEL_NAMES)}.")] = "staf"
 
 
@@ -82,9 +86,12 @@ def run(options: Fit, terminal: Terminal) -> int:
         terminal.note(f"note: {note}")
     if options.overwrite and not options.resume:
         checkpoint.unlink(missing_ok=True)
-    fit = _fit(options, terminal, source, plan, seed, device, checkpoint)
-    with finishing(fit, folder, terminal):
-        files = _write(fit, folder, overwrite=options.overwrite or options.resume)
+    with _live(options, terminal, signal, plan) as live:
+        fit = _fit(options, terminal, source, plan, seed, device, checkpoint, live)
+        if live is not None:
+            live.done(fit.field)
+        with finishing(fit, folder, terminal):
+            files = _write(fit, folder, overwrite=options.overwrite or options.resume)
     _tell(options, terminal, fit, folder, files)
     return 0
 
@@ -103,8 +110,33 @@ def _check_same_data(source: Signal | Task, checkpoint: Path, hint: str) -> None
         raise UserError(hint)
 
 
+@contextlib.contextmanager
+def _live(options: Fit, terminal: Terminal, signal: Signal, plan: Plan) -> Iterator[LiveView | None]:
+    """The page that shows the fit, if it is wanted."""
+    if not options.view:
+        yield None
+        return
+    from staf.viewer import LiveView
+    from staf.viewer.payload import MOST_COORDINATES
+
+    if plan.field(0).in_features > MOST_COORDINATES:  # type: ignore[operator]
+        raise UserError(
+            f"--view shows fields of up to {MOST_COORDINATES} coordinates: leave it out for a {signal.kind}"
+        )
+    with LiveView(signal, convention=plan.recipe.convention) as live:
+        terminal.note(f"live view: {live.address}")
+        yield live
+
+
 def _fit(
-    options: Fit, terminal: Terminal, source: Signal | Task, plan: Plan, seed: int, device: str, checkpoint: Path
+    options: Fit,
+    terminal: Terminal,
+    source: Signal | Task,
+    plan: Plan,
+    seed: int,
+    device: str,
+    checkpoint: Path,
+    live: LiveView | None,
 ) -> FitResult:
     from staf.api import fit
     from staf.training import Interrupted
@@ -118,6 +150,7 @@ def _fit(
             progress=None if options.progress else False,
             checkpoint=checkpoint,
             resume=checkpoint if options.resume else None,
+            callbacks=() if live is None else live,
         )
     except Interrupted as stop:
         raise interrupted(stop, checkpoint, terminal) from None

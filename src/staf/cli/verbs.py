@@ -52,6 +52,7 @@ VERBS: dict[str, Verb] = {
         "draw a fitted field at any scale, size or crop; audio at any rate, a mesh at any resolution, a scene's views",
     ),
     "export": Verb("staf.cli.export", "a fitted field, or a folder of them, as files that other programs open"),
+    "view": Verb("staf.cli.view", "a fitted field in the browser: zoom, derivatives, activations, sound, surfaces"),
     "compare": Verb("staf.cli.compare", "fit several networks with the same budget; a table and a figure", (PLOT,)),
     "upscale": Verb("staf.cli.upscale", "an image at several times its resolution", (PLOT,)),
     "denoise": Verb(

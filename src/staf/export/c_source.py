@@ -23,7 +23,7 @@ def export_c(field: Exportable, path: str | os.PathLike[str]) -> Path:
     >>> "void field(const float *p, float *values)" in export_c(fit.field, tempfile.mkdtemp() + "/a.c").read_text()
     True
     """
-    atomic_write(path, c_source(describe(field.module), meaning(field.metadata)))
+    atomic_write(path, c_source(describe(field.module), meaning(field)))
     return Path(path)
 
 
@@ -128,6 +128,45 @@ def _(step: g.Window, out: str, inputs: list[str], tables: dict[str, str], width
         "        distance += away * away;",
         "    }",
         f"    {out}[i] = expf(-0.5f * {tables['sharpness']}[i] * distance);",
+        "}",
+    ]
+
+
+@_code.register
+def _(step: g.HashGrid, out: str, inputs: list[str], tables: dict[str, str], width: int, length: int) -> list[str]:
+    features, corners = step.table.shape[1], 2**length
+    rows = [[*level.resolution, level.offset, level.rows, int(level.dense)] for level in step.levels]
+    numbers = ", ".join("{" + ", ".join(f"{number}u" for number in row) + "}" for row in rows)
+    primes = ", ".join(f"{prime}u" for prime in g.PRIMES[:length][::-1])
+    smooth = "s[k] = s[k] * s[k] * (3.0f - 2.0f * s[k]);" if step.smooth else ""
+    return [
+        f"static const unsigned levels_{out}[{len(rows)}][{length + 3}] = {{{numbers}}};",
+        f"static const unsigned primes_{out}[{length}] = {{{primes}}};",
+        f"for (int l = 0; l < {len(rows)}; l++) {{",
+        f"    const unsigned *level = levels_{out}[l];",
+        f"    unsigned cell[{length}];",
+        f"    float s[{length}];",
+        f"    for (int k = 0; k < {length}; k++) {{",
+        f"        float x = {inputs[0]}[k] < -1.0f ? -1.0f : {inputs[0]}[k] > 1.0f ? 1.0f : {inputs[0]}[k];",
+        "        float place = (x + 1.0f) * (0.5f * (float)level[k]);",
+        "        cell[k] = (unsigned)place;",
+        "        if (cell[k] > level[k] - 1) cell[k] = level[k] - 1;",
+        "        s[k] = place - (float)cell[k];",
+        *([f"        {smooth}"] if smooth else []),
+        "    }",
+        f"    for (int f = 0; f < {features}; f++) {out}[l * {features} + f] = 0.0f;",
+        f"    for (int corner = 0; corner < {corners}; corner++) {{",
+        "        float weight = 1.0f;",
+        "        unsigned row = 0;",
+        f"        for (int k = 0; k < {length}; k++) {{",
+        "            unsigned bit = (corner >> k) & 1, vertex = cell[k] + bit;",
+        "            weight *= bit ? s[k] : 1.0f - s[k];",
+        f"            row = level[{length + 2}] ? row * (level[k] + 1) + vertex : row ^ (vertex * primes_{out}[k]);",
+        "        }",
+        f"        if (!level[{length + 2}]) row &= level[{length + 1}] - 1;",
+        f"        const float *features = {tables['table']} + (row + level[{length}]) * {features};",
+        f"        for (int f = 0; f < {features}; f++) {out}[l * {features} + f] += weight * features[f];",
+        "    }",
         "}",
     ]
 

@@ -16,7 +16,7 @@ from staf.export.errors import ExportError
 from staf.export.evaluate import evaluate
 from staf.nn.activations import Finer, Gauss, Sine
 from staf.nn.coordinate_mlp import CoordinateMLP
-from staf.nn.encodings import FrequencyEncoding, GaussianEncoding
+from staf.nn.encodings import FrequencyEncoding, GaussianEncoding, HashGridEncoding
 from staf.nn.filter_network import FourierFilter, GaborFilter, MultiplicativeFilterNetwork
 from staf.nn.gabor_network import Wire
 from staf.nn.harmonised_network import Incode
@@ -150,6 +150,14 @@ def _sines_and_cosines(angles: g.Array, graph: g.Graph, value: int) -> int:
     one = np.ones((2 * count, 1))
     phase = np.repeat([[0.0], [math.pi / 2]], count, axis=0)
     return graph.add(g.SineSeries(dense, one, one, phase))
+
+
+@describes(HashGridEncoding)
+def _hash_grid(module: HashGridEncoding, graph: g.Graph, value: int) -> int:
+    if value != g.COORDINATES:
+        raise ExportError("cannot export a hash grid of anything but the coordinates")
+    levels = [g.GridLevel(level.resolution, level.offset, level.entries, level.dense) for level in module.layout.levels]
+    return graph.add(g.HashGrid(_array(module.table), tuple(levels), module.interpolation == "smoothstep"))
 
 
 def _frequencies(module: FrequencyEncoding, inputs: int) -> g.Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import singledispatch
 
 import numpy as np
@@ -64,6 +65,35 @@ def _(step: g.Relu, x: Array) -> Array:
 def _(step: g.Window, x: Array) -> Array:
     distance = ((x[:, None, :] - step.centre) ** 2).sum(-1)
     return np.exp(-0.5 * step.sharpness * distance)
+
+
+@_apply.register
+def _(step: g.HashGrid, x: Array) -> Array:
+    columns = []
+    for level in step.levels:
+        cells = np.array(level.resolution)
+        position = (np.clip(x, -1, 1) + 1) * (cells / 2)
+        cell = np.minimum(np.floor(position), cells - 1).astype(np.int64)
+        s = position - cell
+        s = s * s * (3 - 2 * s) if step.smooth else s
+        total = np.zeros((len(x), step.table.shape[1]))
+        for corner in itertools.product((0, 1), repeat=x.shape[1]):
+            weight = np.where(np.array(corner) == 1, s, 1 - s).prod(-1)
+            total += weight[:, None] * step.table[_grid_row(level, cell + np.array(corner))]
+        columns.append(total)
+    return np.concatenate(columns, axis=1)
+
+
+def _grid_row(level: g.GridLevel, vertex: Array) -> Array:
+    """The table's row of each vertex (n, d)."""
+    row = np.zeros(len(vertex), np.int64)
+    if level.dense:
+        for axis, cells in enumerate(level.resolution):
+            row = row * (cells + 1) + vertex[:, axis]
+        return row + level.offset
+    for axis, prime in zip(range(vertex.shape[1])[::-1], g.PRIMES, strict=False):
+        row ^= vertex[:, axis] * prime
+    return row % level.rows + level.offset
 
 
 @_apply.register

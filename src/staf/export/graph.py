@@ -86,6 +86,41 @@ class Window:
         return (COORDINATES,)
 
 
+@dataclass(frozen=True)
+class GridLevel:
+    """One grid: cells on each axis, its first row of the table, its rows, and whether every vertex has one.
+
+    Vertex v of a dense level is in row v_0 (n_1 + 1) ... + v_d of it, in C order. Of others it is in row
+    (v_d 1 xor v_(d-1) 2654435761 xor v_(d-2) 805459861 xor v_(d-3) 3674653429) mod rows, and rows is a power of two.
+    """
+
+    resolution: tuple[int, ...]
+    offset: int
+    rows: int
+    dense: bool
+
+
+PRIMES = (1, 2654435761, 805459861, 3674653429)
+
+
+@dataclass(frozen=True, eq=False)
+class HashGrid:
+    """y = features of the coordinates' cell in each level, interpolated between its corners; levels side by side.
+
+    With p = (clamp(x, -1, 1) + 1) / 2 resolution, cell = min(floor(p), resolution - 1) and s = p - cell, the corner b
+    counts by the product over axes of s where b is 1 and 1 - s where it is 0; `smooth` has s^2 (3 - 2 s) for s.
+    `table` is (rows of all levels, features).
+    """
+
+    table: Array
+    levels: tuple[GridLevel, ...]
+    smooth: bool
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        return (COORDINATES,)
+
+
 @dataclass(frozen=True, eq=False)
 class Gabor:
     """y = exp(i omega0 z - sigma0^2 (|z|^2 + |w|^2)) of complex z, and of complex w where `orthogonal` is given."""
@@ -110,7 +145,7 @@ class Product(OfTwo):
     """y = a b, element by element."""
 
 
-Step = Dense | SineSeries | Finer | Gauss | Relu | Window | Gabor | Sum | Product
+Step = Dense | SineSeries | Finer | Gauss | Relu | Window | HashGrid | Gabor | Sum | Product
 
 
 @dataclass
@@ -161,6 +196,12 @@ class Graph:
             if step.centre.shape != (len(step.sharpness), widths[0]):
                 raise ValueError(f"Window has centres of {step.centre.shape} for {widths[0]} coordinates")
             return len(step.sharpness)
+        if isinstance(step, HashGrid):
+            if any(len(level.resolution) != widths[0] for level in step.levels):
+                raise ValueError(
+                    f"HashGrid has levels of {step.levels[0].resolution} cells for {widths[0]} coordinates"
+                )
+            return len(step.levels) * step.table.shape[1]
         if isinstance(step, SineSeries) and len(step.amplitude) not in (1, widths[0]):
             raise ValueError(f"SineSeries has sinusoids of {len(step.amplitude)} neurons for {widths[0]}")
         if len(set(widths)) != 1:

@@ -2,44 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from torch import nn
 
-from staf.kinds import from_metadata
+from staf._documents import Document, Entries
+from staf.signals.base import Signal
+from staf.signals.grid import Convention
 from staf.signals.value_transform import IDENTITY, ValueTransform, value_transform
 
 # Sentences and profiles are of no use to another program, and may say more than their writer wants to share.
 PRIVATE = ("notes", "profile", "content", "source")
+PLACED = {
+    "centres": "sample i of n lies at (2 i + 1) / n - 1",
+    "ends": "sample i of n lies at 2 i / (n - 1) - 1",
+}
 
 
 class Exportable(Protocol):
-    """A `FittedField`: a network, and what its file says of it."""
+    """A `FittedField`: a network, what its file says of it, and the empty signal it renders, if there is one."""
 
     @property
     def module(self) -> nn.Module: ...
-
     @property
-    def metadata(self) -> Mapping[str, Any]: ...
+    def metadata(self) -> Entries: ...
+    @property
+    def convention(self) -> Convention: ...
+    @property
+    def signal(self) -> Any: ...
 
 
 @dataclass(frozen=True)
 class Meaning:
     """Coordinates of a grid of `shape` lie in [-1, 1] by `convention`; value = offset + scale * output of the network.
 
-    `low` and `high` are the range of the values; `signal` is what the file says of the signal, without notes; `units`
-    are how many of the signal's own units (pixels, seconds) one unit of each coordinate spans.
+    `low` and `high` are the range of the values; `described` is what the file says of the signal, without notes;
+    `units` are how many of the signal's own units (pixels, seconds) one unit of each coordinate spans; `page` is how a
+    page shows it.
     """
 
     kind: str
     name: str
-    convention: str
+    convention: Convention
     transform: ValueTransform
-    signal: dict[str, Any]
+    described: Document
     shape: tuple[int, ...] | None = None
     units: tuple[float, ...] | None = None
+    page: Document | None = None
 
     @property
     def low(self) -> float:
@@ -51,21 +61,15 @@ class Meaning:
 
     def sentences(self, inputs: int, outputs: int) -> list[str]:
         """The meaning in words, for the head of a source file."""
-        axes = ", ".join(f"axis {k}" for k in range(inputs)) if inputs > 1 else "the axis"
-        if self.kind == "image":
-            axes = "row (from the top), column (from the left)"
-        placed = {
-            "centres": "sample i of n lies at (2 i + 1) / n - 1",
-            "ends": "sample i of n lies at 2 i / (n - 1) - 1",
-        }
+        axes = {1: "along the axis", 2: "row (from the top), then column (from the left)"}.get(inputs, "axis by axis")
         size = f" of {' x '.join(map(str, self.shape))} samples" if self.shape else ""
         return [
-            f"{inputs} coordinate{'s' if inputs > 1 else ''} in [-1, 1]: {axes}; {placed[self.convention]}.",
+            f"{inputs} coordinate{'s' if inputs > 1 else ''} in [-1, 1]: {axes}; {PLACED[self.convention]}.",
             f"{outputs} value{'s' if outputs > 1 else ''}, in [{self.low:g}, {self.high:g}] after clamping.",
             f"Fitted to: {self.kind}{size}.",
         ]
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> Document:
         """JSON-able."""
         return {
             "kind": self.kind,
@@ -74,29 +78,29 @@ class Meaning:
             "value_offset": self.transform.offset,
             "value_scale": self.transform.scale,
             "value_range": [self.low, self.high],
-            "signal": self.signal,
+            "signal": self.described,
         }
 
 
-def meaning(metadata: Mapping[str, Any]) -> Meaning:
-    """The meaning of a field from its file's metadata.
+def meaning(field: Exportable) -> Meaning:
+    """The meaning of a field.
 
-    >>> meaning({}).sentences(2, 1)[0]
-    '2 coordinates in [-1, 1]: axis 0, axis 1; sample i of n lies at (2 i + 1) / n - 1.'
+    >>> import numpy as np, staf
+    >>> fit = staf.fit(np.zeros((4, 4), np.float32), field=staf.siren(2, 1, width=8), steps=1, progress=False)
+    >>> meaning(fit.field).sentences(2, 1)[0][:65]
+    '2 coordinates in [-1, 1]: row (from the top), then column (from t'
     """
-    described = metadata.get("signal")
-    convention = str(metadata.get("convention", "centres"))
+    described = field.metadata.get("signal")
     if not described:
-        return Meaning("values", "field", convention, IDENTITY, {})
-    signal = from_metadata(described)
-    plain = {key: value for key, value in described.items() if key not in PRIVATE}
-    units = getattr(signal, "coordinate_units", None)
+        return Meaning("values", "field", field.convention, IDENTITY, {})
+    signal: Signal = field.signal
     return Meaning(
         signal.kind,
         signal.name,
-        convention,
+        field.convention,
         value_transform(signal),
-        plain,
+        {key: value for key, value in described.items() if key not in PRIVATE},
         tuple(signal.shape),
-        None if units is None else tuple(units(convention)),
+        tuple(signal.coordinate_units(field.convention)),
+        signal.view.page(field.convention),
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import os
 from collections.abc import Iterable
 from functools import singledispatchmethod
@@ -12,16 +14,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from staf import __version__
+from staf._extras import need
 from staf._files import atomic_write
 from staf.export import graph as g
 from staf.export.describe import describe
-from staf.export.errors import ExportError
 from staf.export.meaning import Exportable, Meaning, meaning
 
 if TYPE_CHECKING:
     import onnx
 
-OPSET = 17
+OPSET = 18
+# onnx.TensorProto.INT64.
+INT64 = 7
 INPUT, OUTPUT = "coordinates", "values"
 
 
@@ -36,18 +40,17 @@ def export_onnx(field: Exportable, path: str | os.PathLike[str]) -> Path:
     >>> export_onnx(fit.field, tempfile.mkdtemp() + "/picture.onnx").name
     'picture.onnx'
     """
-    document = onnx_model(describe(field.module), meaning(field.metadata))
+    document = onnx_model(describe(field.module), meaning(field))
     atomic_write(path, document.SerializeToString())
     return Path(path)
 
 
 def onnx_model(graph: g.Graph, meant: Meaning) -> onnx.ModelProto:
     """The ONNX model of a graph, checked by onnx's own checker."""
-    try:
-        import onnx
-        from onnx import TensorProto, helper
-    except ImportError:
-        raise ExportError("writing ONNX needs the package onnx: pip install 'staf[export]'") from None
+    need("export", "onnx")
+    import onnx
+    from onnx import TensorProto, helper
+
     nodes = _Nodes()
     names = [INPUT]
     for step in graph.steps:
@@ -98,7 +101,7 @@ class _Nodes:
         from onnx import numpy_helper
 
         name = f"constant_{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(np.asarray(value, dtype=dtype)), name))
+        self.constants.append(numpy_helper.from_array(np.array(value, dtype=dtype, order="C"), name))
         return name
 
     def scaled(self, x: str, factor: g.Array) -> str:
@@ -150,6 +153,58 @@ class _Nodes:
             squares.append(self.call("Mul", away, away))
         distance = squares[0] if len(squares) == 1 else self.call("Sum", *squares)
         return self.call("Exp", self.call("Mul", distance, self.constant(-0.5 * step.sharpness)))
+
+    @add.register
+    def _(self, step: g.HashGrid, inputs: list[str]) -> str:
+        """All levels at once: positions, cells and weights are (points, levels, axes)."""
+        resolution = np.array([level.resolution for level in step.levels])
+        axes, (low, high) = resolution.shape[1], (self.constant(-1.0), self.constant(1.0))
+        moved = self.call("Add", self.call("Clip", inputs[0], low, high), high)
+        scaled = self.call("Mul", self._axis_added(moved, 1), self.constant(resolution / 2))
+        cell = self.call("Min", self.call("Floor", scaled), self.constant(resolution - 1))
+        s = self.call("Sub", scaled, cell)
+        if step.smooth:
+            rest = self.call("Sub", self.constant(3.0), self.call("Add", s, s))
+            s = self.call("Mul", self.call("Mul", s, s), rest)
+        opposite, corner = self.call("Sub", high, s), self.call("Cast", cell, to=INT64)
+        weights = [[self._part(of, axis) for axis in range(axes)] for of in (opposite, s)]
+        vertex = [self._part(corner, axis) for axis in range(axes)]
+        next_vertex = [self.call("Add", each, self.constant(1, np.int64)) for each in vertex]
+        table, total = self.constant(step.table), None
+        for bits in itertools.product((0, 1), repeat=axes):
+            row = self._grid_row(step, [(vertex, next_vertex)[bit][axis] for axis, bit in enumerate(bits)])
+            weight = weights[bits[0]][0]
+            for axis, bit in list(enumerate(bits))[1:]:
+                weight = self.call("Mul", weight, weights[bit][axis])
+            part = self.call("Mul", self._axis_added(weight, 2), self.call("Gather", table, row, axis=0))
+            total = part if total is None else self.call("Add", total, part)
+        assert total is not None
+        return self.call("Flatten", total, axis=1)
+
+    def _grid_row(self, step: g.HashGrid, vertex: list[str]) -> str:
+        """Rows (points, levels) of the vertex whose places (points, levels) along the axes are given."""
+        levels, dense, hashed = step.levels, None, None
+        for axis, place in enumerate(vertex):
+            strides = [math.prod(cells + 1 for cells in level.resolution[axis + 1 :]) for level in levels]
+            strides = [stride if level.dense else 0 for stride, level in zip(strides, levels, strict=True)]
+            part = self.call("Mul", place, self.constant(strides, np.int64))
+            dense = part if dense is None else self.call("Add", dense, part)
+            prime = g.PRIMES[len(vertex) - 1 - axis]
+            part = self.call("Mul", place, self.constant(prime, np.int64))
+            hashed = part if hashed is None else self.call("BitwiseXor", hashed, part)
+        assert dense is not None
+        assert hashed is not None
+        rows, offsets = ([getattr(level, name) for level in levels] for name in ("rows", "offset"))
+        hashed = self.call("Mod", hashed, self.constant(rows, np.int64))
+        kept = self.call("Where", self.constant([level.dense for level in levels], np.bool_), dense, hashed)
+        return self.call("Add", kept, self.constant(offsets, np.int64))
+
+    def _axis_added(self, x: str, axis: int) -> str:
+        return self.call("Unsqueeze", x, self.constant([axis], np.int64))
+
+    def _part(self, x: str, index: int) -> str:
+        """x[..., index]."""
+        return self.call("Gather", x, self.constant(index, np.int64), axis=-1)
 
     @add.register
     def _(self, step: g.Gabor, inputs: list[str]) -> str:

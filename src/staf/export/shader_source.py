@@ -78,13 +78,13 @@ def export_glsl(field: Exportable, path: str | os.PathLike[str]) -> Path:
     >>> "float field(vec2 p)" in export_glsl(fit.field, tempfile.mkdtemp() + "/a.glsl").read_text()
     True
     """
-    atomic_write(path, shader_source(describe(field.module), meaning(field.metadata), GLSL))
+    atomic_write(path, shader_source(describe(field.module), meaning(field), GLSL))
     return Path(path)
 
 
 def export_wgsl(field: Exportable, path: str | os.PathLike[str]) -> Path:
     """Write a field as WGSL: a function such as `fn field(p: vec2f) -> vec3f`."""
-    atomic_write(path, shader_source(describe(field.module), meaning(field.metadata), WGSL))
+    atomic_write(path, shader_source(describe(field.module), meaning(field), WGSL))
     return Path(path)
 
 
@@ -99,6 +99,11 @@ def shader_source(graph: g.Graph, meant: Meaning, language: Language) -> str:
         raise ExportError(
             f"cannot write {language.name}: the field holds {graph.parameters:,} numbers, and a shader can hold "
             f"{MOST_NUMBERS:,}; use .html, .onnx or .c, or fit a narrower network"
+        )
+    if any(isinstance(step, g.HashGrid) for step in graph.steps):
+        raise ExportError(
+            f"cannot write {language.name}: the field looks numbers up in a hash grid, which source code of a shader "
+            "cannot hold; use .html, .onnx or .c"
         )
     writer = _Writer(language, graph)
     for step in graph.steps:

@@ -14,8 +14,11 @@ from typing import Any, Protocol, Self
 import numpy as np
 from torch import nn
 
+from staf._documents import Document
 from staf.export.describe import describe
 from staf.export.meaning import Exportable, meaning
+from staf.signals.base import Signal
+from staf.signals.grid import Convention
 from staf.viewer.page import page
 from staf.viewer.payload import payload
 from staf.viewer.server import ViewServer
@@ -54,10 +57,12 @@ class State(Protocol):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A module and what its coordinates and values mean."""
+    """A module and what its coordinates and values mean, as a `FittedField` has them."""
 
     module: nn.Module
-    metadata: dict[str, Any]
+    metadata: Document
+    convention: Convention
+    signal: Signal
 
 
 class LiveView:
@@ -76,9 +81,11 @@ class LiveView:
     ...     fit = staf.fit(picture, staf.siren(2, 1, width=8), steps=2, progress=False, callbacks=live)
     """
 
-    def __init__(self, signal: Any, *, convention: str = "centres", interval: float = 1.0, browse: bool = True) -> None:
-        self.signal, self.interval = signal, interval
-        self.metadata = {"signal": signal.metadata(), "convention": convention}
+    def __init__(
+        self, signal: Signal, *, convention: Convention = "centres", interval: float = 1.0, browse: bool = True
+    ) -> None:
+        self.signal, self.convention, self.interval = signal, convention, interval
+        self.metadata: Document = {"signal": signal.metadata(), "convention": convention}
         self.name = str(signal.name)
         self._announcement = Announcement()
         self._lock = threading.Lock()
@@ -111,8 +118,8 @@ class LiveView:
         self._take(field.module, told)
 
     def _take(self, module: nn.Module, told: dict[str, Any]) -> None:
-        snapshot = Snapshot(module, self.metadata)
-        data = payload(describe(module), meaning(self.metadata)).to_bytes()
+        snapshot = Snapshot(module, self.metadata, self.convention, self.signal)
+        data = payload(describe(module), meaning(snapshot)).to_bytes()
         text = self._page or page(snapshot, served=True)
         with self._lock:
             self._page, self._field, self._told = text, data, told

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from staf.export.meaning import Exportable
 from staf.storage import FileError
+from staf.storage.folder import FieldFolder
 from staf.viewer.server import ViewServer
 from staf.viewer.shown import FileShown
 
@@ -21,9 +22,7 @@ def fields_of(path: Path) -> dict[str, Path]:
         return {path.stem: path}
     if (path / MODEL).is_file():
         return {path.resolve().name: path / MODEL}
-    from staf.storage.field_set import field_files
-
-    return field_files(path)
+    return FieldFolder(path).files()
 
 
 def serve(path: str | os.PathLike[str], load: Callable[[Path], Exportable], *, browse: bool = True) -> ViewServer:

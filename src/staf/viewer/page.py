@@ -57,7 +57,7 @@ def export_html(field: Exportable, path: str | os.PathLike[str], *, half: bool =
 
 def page(field: Exportable, *, half: bool = False, served: bool = False) -> str:
     """The page's text; one that is `served` holds no network, and asks its server for it."""
-    graph, meant = describe(field.module), meaning(field.metadata)
+    graph, meant = describe(field.module), meaning(field)
     held = payload(graph, meant, half=half)
     style, script = asset("style.css"), joined_script()
     return asset("page.html").format(

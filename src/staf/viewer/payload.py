@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -83,10 +83,13 @@ def _axis(size: int, convention: str) -> dict[str, float]:
 
 def _step(step: g.Step, parts: list[bytes], *, half: bool) -> dict[str, Any]:
     """A step as JSON-able data; its arrays are appended to `parts`."""
-    plain = {name: value for name, value in vars(step).items() if isinstance(value, float)}
+    plain: dict[str, Any] = {name: value for name, value in vars(step).items() if isinstance(value, float | bool)}
+    if isinstance(step, g.HashGrid):
+        plain["levels"] = [asdict(level) for level in step.levels]
     arrays = {}
     for name, array in g.arrays(step).items():
-        halved = half and isinstance(step, g.Dense) and step.source != g.COORDINATES and array.size >= SMALL
+        hidden = isinstance(step, g.HashGrid) or (isinstance(step, g.Dense) and step.source != g.COORDINATES)
+        halved = half and hidden and array.size >= SMALL
         halved = halved and np.abs(array).max() < np.finfo(np.float16).max
         data = array.astype("<f2" if halved else "<f4")
         if not np.isfinite(data).all():

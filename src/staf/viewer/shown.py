@@ -113,4 +113,4 @@ class FileShown:
 
 def field_bytes(field: Exportable) -> bytes:
     """A field as the page reads it."""
-    return payload(describe(field.module), meaning(field.metadata)).to_bytes()
+    return payload(describe(field.module), meaning(field)).to_bytes()

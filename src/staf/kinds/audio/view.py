@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from staf._documents import Entries
+from staf._documents import Document, Entries
 from staf._extras import need
 from staf.kinds.audio.figure import DYNAMIC_RANGE_DB, spectrogram
 from staf.kinds.audio.files import FORMATS, check_format
@@ -43,6 +43,9 @@ class AudioView(View[Audio]):
 
         there = soundfile.available_formats()
         return tuple(suffix for suffix, format in FORMATS.items() if format in there)
+
+    def page(self, convention: Convention) -> Document:
+        return {"type": "sound", "rate": self.signal.rate}
 
     def report_section(self, reconstruction: Audio) -> str:
         """Target, reconstruction and error: envelopes on one scale, and for the first two a spectrogram of the first

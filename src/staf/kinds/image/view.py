@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from staf._documents import Entries
+from staf._documents import Document, Entries
 from staf.kinds.image.pictures import Pictures, Place, pictures
 from staf.kinds.image.signal import Image
 from staf.kinds.image.writing import FORMATS
@@ -68,6 +68,9 @@ class ImageView(View[Image]):
         if saved is not None:
             more["psnr_of_file"] = lambda: self._file_psnr(saved)
         return more
+
+    def page(self, convention: Convention) -> Document:
+        return {"type": "picture", "colours": True}
 
     def finish_note(self, device: str) -> str | None:
         if device != "cpu" or self.signal.points < MANY_PIXELS:

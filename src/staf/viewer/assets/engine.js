@@ -115,6 +115,7 @@ class Engine {
     this.quads = Math.min(MOST_QUADS, graphics.gl.getParameter(graphics.gl.MAX_TEXTURE_SIZE));
     this.base = new Array(field.inputs).fill(0);
     this.tables = field.steps.map((step, index) => this.#table(index));
+    this.grids = field.steps.map((step) => (step.type === 'HashGrid' ? this.#grid(step) : null));
     this.passes = [POINTS, SECOND, FIRST].map((lanes) => passesOf(field, lanes));
     this.#allocate();
     this.result = null;
@@ -150,9 +151,22 @@ class Engine {
     return layout && this.graphics.texture('floats', layout.width, layout.height, layout.data);
   }
 
+  #grid(step) {
+    const {width, height, data} = gridOf(step);
+    return this.graphics.texture('floats', width, height, data);
+  }
+
   /** Read the numbers of a step again, after they have changed. */
   update(index) {
     if (this.fast) this.fast.update(index);
+    if (this.grids[index]) {
+      this.graphics.gl.deleteTexture(this.grids[index]);
+      this.grids[index] = this.#grid(this.field.steps[index]);
+    }
+    this.#write(index);
+  }
+
+  #write(index) {
     const gl = this.graphics.gl, layout = tableOf(this.field, index, this.base);
     gl.activeTexture(gl.TEXTURE0);
     gl.bindTexture(gl.TEXTURE_2D, this.tables[index]);
@@ -163,9 +177,7 @@ class Engine {
   #setBase(base) {
     if (base.every((value, k) => value === this.base[k])) return;
     this.base = base.slice();
-    this.field.steps.forEach((step, index) => {
-      if ((step.type === 'Dense' && step.sources[0] === COORDINATES) || step.type === 'Window') this.update(index);
-    });
+    this.field.steps.forEach((step, index) => { if (ofBase(step)) this.#write(index); });
   }
 
   /** How many points a tile can hold. */
@@ -238,9 +250,10 @@ class Engine {
     const {gl} = this.graphics, quads = lanes === POINTS ? Math.ceil(count / 4) : count;
     this.#setBase(base);
     const four = (vector) => [0, 1, 2, 3].map((k) => (vector && vector[k]) || 0);
-    for (const {value, text, tables, sources} of this.passes[lanes]) {
+    for (const {value, text, tables, grids, sources} of this.passes[lanes]) {
       const program = this.graphics.program(text), textures = {};
       tables.forEach((index, i) => { textures[`table_${i}`] = this.tables[index]; });
+      grids.forEach((index, i) => { textures[`grid_${i}`] = this.grids[index]; });
       sources.forEach((source, i) => {
         this.slots[this.slot.get(source)].textures.forEach((texture, lane) => { textures[`lanes_${i}_${lane}`] = texture; });
       });

@@ -1,6 +1,7 @@
 // The network of this page: its steps, its numbers, and its values in float64.
 
 const COORDINATES = 0;
+const PRIMES = [1, 2654435761, 805459861, 3674653429];
 
 /** The bytes of a base64 text. */
 function bytesOf(text) {
@@ -53,6 +54,7 @@ class Field {
   #width(step) {
     if (step.type === 'Dense') return step.arrays.bias.shape[0];
     if (step.type === 'Window') return step.arrays.sharpness.shape[0];
+    if (step.type === 'HashGrid') return step.levels.length * step.arrays.table.shape[1];
     return this.widths[step.sources[0]];
   }
 
@@ -99,6 +101,25 @@ const FORMULAS = {
       for (let k = 0; k < x.length; k++) distance += (x[k] - centre.values[i * x.length + k]) ** 2;
       return Math.exp(-0.5 * sharp * distance);
     });
+  },
+  HashGrid({arrays: {table}, levels, smooth}, x) {
+    const features = table.shape[1], out = new Float64Array(levels.length * features), axes = x.length;
+    levels.forEach(({resolution, offset, rows, dense}, l) => {
+      const place = resolution.map((cells, k) => ((Math.min(1, Math.max(-1, x[k])) + 1) * cells) / 2);
+      const cell = place.map((p, k) => Math.min(Math.floor(p), resolution[k] - 1));
+      const s = place.map((p, k) => (smooth ? (p - cell[k]) ** 2 * (3 - 2 * (p - cell[k])) : p - cell[k]));
+      for (let corner = 0; corner < 1 << axes; corner++) {
+        let weight = 1, row = 0;
+        for (let k = 0; k < axes; k++) {
+          const bit = (corner >> k) & 1, vertex = cell[k] + bit;
+          weight *= bit ? s[k] : 1 - s[k];
+          row = dense ? row * (resolution[k] + 1) + vertex : (row ^ Math.imul(vertex, PRIMES[axes - 1 - k])) >>> 0;
+        }
+        row = (dense ? row : row & (rows - 1)) + offset;
+        for (let f = 0; f < features; f++) out[l * features + f] += weight * table.values[row * features + f];
+      }
+    });
+    return out;
   },
   Gabor({omega0, sigma0}, z, w) {
     const out = new Float64Array(z.length);

@@ -1,6 +1,6 @@
 // The page: reads what it holds, chooses the view for it, and keeps both together.
 
-const VIEWS = {picture: PictureView, sound: SoundView, surface: ShapeView, slices: SliceView};
+const VIEWS = {picture: PictureView, trace: SoundView, sound: SoundView, surface: ShapeView, slices: SliceView};
 
 class App {
   constructor(description, bytes) {

@@ -4,9 +4,9 @@ class PictureView {
   constructor(app) {
     this.app = app;
     const {engine, painter, runner, canvas, field} = app;
-    this.plane = new Plane(engine, painter, runner, canvas, {
-      axes: [0, 1], fixed: [0, 0], look: {mode: field.outputs > 4 ? SCALAR : COLOURS},
-    });
+    // Arrays that are no images have channels, which are shown one by one, or three as a colour.
+    this.plain = field.about.view.colours || field.outputs === 3 ? COLOURS : SCALAR;
+    this.plane = new Plane(engine, painter, runner, canvas, {axes: [0, 1], fixed: [0, 0], look: {mode: this.plain, channel: 0}});
     this.factors = {};
     this.plane.onView = () => this.#describe();
     this.#controls();
@@ -38,6 +38,15 @@ class PictureView {
       element('div', {class: 'row'}, this.lines, this.compare, button('Save PNG', 'What the screen shows, as a file', () => this.save())),
       this.place,
     );
+    if (this.plain === SCALAR && app.field.outputs > 1) {
+      const channels = Array.from({length: app.field.outputs}, (_, channel) => [channel, String(channel + 1), `Channel ${channel + 1}`]);
+      const chooser = choice('Channel', channels, (channel) => {
+        plane.look = {...plane.look, channel};
+        plane.redraw(false);
+      });
+      this.place.before(element('div', {class: 'row'}, element('span', {}, 'Channel'), chooser));
+      chooser.choose(0);
+    }
     this.modes.choose(COLOURS);
     const nearDivider = (x) => plane.compare && Math.abs(x - plane.divider * plane.width) < 14 * plane.ratio;
     this.handlers = {
@@ -72,8 +81,7 @@ class PictureView {
   }
 
   setMode(mode) {
-    const field = this.app.field, shown = mode === COLOURS && field.outputs > 4 ? SCALAR : mode;
-    this.plane.look = {...this.plane.look, mode: shown};
+    this.plane.look = {...this.plane.look, mode: mode < GRADIENT ? this.plain : mode};
     if (mode >= GRADIENT && !this.factors[mode]) this.app.runner.start('factor', 0, this.#measure(mode));
     else this.#apply(mode);
   }

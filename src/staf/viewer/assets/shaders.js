@@ -228,6 +228,78 @@ mat4 gabor(sampler2D table, mat4 z, int group) { return gabor_of(table, z, mat4(
 mat4 gabor_planar(sampler2D table, mat4 z, mat4 w, int group) { return gabor_of(table, z, w); }
 `;
 
+// Features of a hash grid. A place is that of the base plus the way from there, so that float32 is enough at any zoom.
+const GRID = `
+float grid_number(sampler2D grid, uint index) {
+  uint texel = index >> 2;
+  return texelFetch(grid, ivec2(int(texel % 2048u), int(texel / 2048u)), 0)[index & 3u];
+}
+uint grid_row(uvec4 vertex, uvec4 cells, vec4 about, int axes) {
+  const uint primes[4] = uint[4](1u, 2654435761u, 805459861u, 3674653429u);
+  uint row = 0u;
+  bool dense = about.w > 0.5;
+  for (int k = 0; k < axes; k++) {
+    row = dense ? row * (cells[k] + 1u) + vertex[k] : row ^ (vertex[k] * primes[axes - 1 - k]);
+  }
+  if (!dense) row &= (1u << uint(about.z)) - 1u;
+  return row + uint(about.x) + 65536u * uint(about.y);
+}
+// Weights of a corner: of four points, or of one point with its derivatives.
+vec4 weighed(vec4 a, vec4 b) {
+#if LANES == 0
+  return a * b;
+#elif LANES == 1
+  return vec4(a.x * b.x, a.x * b.y + a.y * b.x, a.x * b.z + a.z * b.x, a.x * b.w + a.w * b.x + 2.0 * (a.y * b.y + a.z * b.z));
+#else
+  return vec4(a.x * b.x, a.x * b.y + a.y * b.x, a.x * b.z + a.z * b.x, a.x * b.w + a.w * b.x);
+#endif
+}
+mat4 hash_grid(sampler2D levels, sampler2D grid, mat4 here, int group, int features, bool smoothly, int axes) {
+  mat4 made = mat4(0.0);
+  for (int c = 0; c < 4; c++) {
+    int number = 4 * group + c, level = number / features;
+    if (level >= textureSize(levels, 0).y) break;
+    vec4 cells = entry(levels, 0, level), cell0 = entry(levels, 1, level), place0 = entry(levels, 2, level);
+    vec4 about = entry(levels, 3, level);
+    // Cells of the lanes, and how far in each the lane is, axis by axis.
+    vec4 cell[4], s[4];
+    for (int lane = 0; lane < 4; lane++) {
+      vec4 place = clamp(place0 + 0.5 * cells * here[LANES == 0 ? lane : 0], -cell0, cells - cell0);
+      cell[lane] = min(floor(place), cells - 1.0 - cell0);
+      s[lane] = place - cell[lane];
+    }
+    for (int corner = 0; corner < (1 << axes); corner++) {
+      vec4 weight = LANES == 0 ? vec4(1.0) : vec4(1.0, 0.0, 0.0, 0.0);
+      for (int k = 0; k < axes; k++) {
+        float side = ((corner >> k) & 1) == 1 ? 1.0 : -1.0;
+        vec4 t = vec4(s[0][k], s[1][k], s[2][k], s[3][k]);
+        vec4 w = smoothly ? t * t * (3.0 - 2.0 * t) : t;
+#if LANES == 0
+        weight *= side > 0.0 ? w : 1.0 - w;
+#else
+        float slope = side * (smoothly ? 6.0 * t.x * (1.0 - t.x) : 1.0), bend = side * (smoothly ? 6.0 - 12.0 * t.x : 0.0);
+        vec3 along = 0.5 * cells[k] * vec3(here[1][k], here[2][k], here[3][k]);
+        float last = LANES == 1 ? bend * (along.x * along.x + along.y * along.y) : slope * along.z;
+        weight = weighed(weight, vec4(side > 0.0 ? w.x : 1.0 - w.x, slope * along.x, slope * along.y, last));
+#endif
+      }
+      uvec4 bits = uvec4(corner & 1, (corner >> 1) & 1, (corner >> 2) & 1, (corner >> 3) & 1);
+#if LANES == 0
+      for (int lane = 0; lane < 4; lane++) {
+        uint row = grid_row(uvec4(cell0 + cell[lane]) + bits, uvec4(cells), about, axes);
+        made[lane][c] += weight[lane] * grid_number(grid, row * uint(features) + uint(number % features));
+      }
+#else
+      uint row = grid_row(uvec4(cell0 + cell[0]) + bits, uvec4(cells), about, axes);
+      float value = grid_number(grid, row * uint(features) + uint(number % features));
+      for (int lane = 0; lane < 4; lane++) made[lane][c] += weight[lane] * value;
+#endif
+    }
+  }
+  return made;
+}
+`;
+
 /**
  * The passes of a network: each makes a value that another layer reads, or the output. A pass names its program's
  * text, the steps whose tables it reads and the values whose lanes it reads, in the order of the samplers.
@@ -241,7 +313,7 @@ function passesOf(field, lanes) {
 }
 
 function passOf(field, value, lanes) {
-  const tables = [], sources = [], lines = [], names = new Map();
+  const tables = [], grids = [], sources = [], lines = [], names = new Map();
   const table = (index) => `table_${tables.push(index) - 1}`;
   const lanesOf = (source) => {
     if (!sources.includes(source)) sources.push(source);
@@ -269,6 +341,10 @@ function passOf(field, value, lanes) {
       case 'Gauss': return `gauss(${table(index)}, ${name(a)}, group)`;
       case 'Relu': return `relu(${name(a)})`;
       case 'Window': return `window(${table(index)}, here, group)`;
+      case 'HashGrid': {
+        const grid = `grid_${grids.push(index) - 1}`;
+        return `hash_grid(${table(index)}, ${grid}, here, group, ${step.arrays.table.shape[1]}, ${step.smooth}, ${field.inputs})`;
+      }
       case 'Gabor':
         return b === undefined
           ? `gabor(${table(index)}, ${name(a)}, group)`
@@ -281,9 +357,11 @@ function passOf(field, value, lanes) {
   const last = name(value);
   const samplers = tables.map((_, i) => `uniform sampler2D table_${i};`);
   sources.forEach((_, i) => [0, 1, 2, 3].forEach((lane) => samplers.push(`uniform usampler2D lanes_${i}_${lane};`)));
+  grids.forEach((_, i) => samplers.push(`uniform sampler2D grid_${i};`));
   const complex = lines.some((line) => line.includes('gabor'));
   const text = [
     PRECISION, `#define LANES ${lanes}`, ...samplers, ARITHMETIC, POSITIONS, LAYERS, ACTIVATIONS, complex ? GABOR : '',
+    grids.length ? GRID : '',
     ...[0, 1, 2, 3].map((lane) => `layout(location = ${lane}) out uvec4 out_${lane};`),
     'void main() {',
     '  int quad = int(gl_FragCoord.x), group = int(gl_FragCoord.y);',
@@ -292,5 +370,5 @@ function passOf(field, value, lanes) {
     ...[0, 1, 2, 3].map((lane) => `  out_${lane} = floatBitsToUint(${last}[${lane}]);`),
     '}',
   ].join('\n');
-  return {value, text, tables, sources};
+  return {value, text, tables, grids, sources};
 }

@@ -6,6 +6,20 @@ function tableOf(field, index, base) {
   return layout ? layout(step, base) : null;
 }
 
+/** The numbers of a hash grid, four in a texel, in rows of so many texels. */
+const GRID_WIDTH = 2048;
+function gridOf({arrays: {table}}) {
+  const texels = Math.ceil(table.values.length / 4), height = Math.ceil(texels / GRID_WIDTH);
+  const data = new Float32Array(4 * GRID_WIDTH * height);
+  data.set(table.values);
+  return {width: GRID_WIDTH, height, data};
+}
+
+/** Whether the table of a step has to do with the base that points are relative to. */
+function ofBase(step) {
+  return step.sources[0] === COORDINATES;
+}
+
 class Table {
   constructor(width, height) {
     this.width = width;
@@ -63,6 +77,19 @@ const TABLES = {
       for (let k = 0; k < inputs; k++) table.set(k, i, base[k] - centre.values[i * inputs + k]);
       table.set(inputs, i, sharpness.values[i]);
     }
+    return table;
+  },
+  // One level in a row: cells, the cell of the base and its place in it, and where the level's rows are.
+  HashGrid({levels}, base) {
+    const table = new Table(4, levels.length);
+    levels.forEach(({resolution, offset, rows, dense}, l) => {
+      const place = resolution.map((cells, k) => ((Math.min(1, Math.max(-1, base[k])) + 1) * cells) / 2);
+      const cell = place.map((p, k) => Math.min(Math.floor(p), resolution[k] - 1));
+      table.data.set(resolution, 16 * l);
+      table.data.set(cell, 16 * l + 4);
+      table.data.set(place.map((p, k) => p - cell[k]), 16 * l + 8);
+      table.data.set([offset % 65536, Math.floor(offset / 65536), dense ? 0 : Math.round(Math.log2(rows)), dense ? 1 : 0], 16 * l + 12);
+    });
     return table;
   },
   Finer: ({omega0}) => constants(omega0),

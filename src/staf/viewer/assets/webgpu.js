@@ -40,6 +40,10 @@ class WebGpu {
       if (!table) return null;
       const place = {at, width: table.width, height: table.height};
       at += table.width * table.height;
+      if (this.field.steps[index].type === 'HashGrid') {
+        place.grid = at;
+        at += Math.ceil(this.field.steps[index].arrays.table.values.length / 4);
+      }
       return place;
     });
     this.numbers = this.#buffer(16 * at, GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST);
@@ -48,15 +52,19 @@ class WebGpu {
 
   /** Read the numbers of a step again, after they have changed. */
   update(index) {
+    const {grid} = this.places[index];
+    this.#write(index);
+    if (grid !== undefined) this.device.queue.writeBuffer(this.numbers, 16 * grid, this.field.steps[index].arrays.table.values);
+  }
+
+  #write(index) {
     this.device.queue.writeBuffer(this.numbers, 16 * this.places[index].at, tableOf(this.field, index, this.base).data);
   }
 
   #setBase(base) {
     if (base.every((value, k) => value === this.base[k])) return;
     this.base = base.slice();
-    this.field.steps.forEach((step, index) => {
-      if ((step.type === 'Dense' && step.sources[0] === COORDINATES) || step.type === 'Window') this.update(index);
-    });
+    this.field.steps.forEach((step, index) => { if (ofBase(step)) this.#write(index); });
   }
 
   #pipeline(lanes, pass, number) {

@@ -160,6 +160,68 @@ fn gabor(table: i32, z: mat4x4f, w: mat4x4f) -> mat4x4f {
 }
 `;
 
+const WGSL_GRID = `
+fn grid_row(vertex: vec4u, cells: vec4u, about: vec4f, axes: i32) -> u32 {
+  var primes = array<u32, 4>(1u, 2654435761u, 805459861u, 3674653429u);
+  var row = 0u;
+  let dense = about.w > 0.5;
+  for (var k = 0; k < axes; k++) {
+    row = select(row ^ (vertex[k] * primes[axes - 1 - k]), row * (cells[k] + 1u) + vertex[k], dense);
+  }
+  if (!dense) { row &= (1u << u32(about.z)) - 1u; }
+  return row + u32(about.x) + 65536u * u32(about.y);
+}
+fn weighed(a: vec4f, b: vec4f) -> vec4f {
+  if (LANES == 0) { return a * b; }
+  let bend = select(0.0, 2.0 * (a.y * b.y + a.z * b.z), LANES == 1);
+  return vec4f(a.x * b.x, a.x * b.y + a.y * b.x, a.x * b.z + a.z * b.x, a.x * b.w + a.w * b.x + bend);
+}
+fn hash_grid(table: i32, count: i32, grid: i32, here: mat4x4f, group: i32, features: i32, smoothly: bool, axes: i32) -> mat4x4f {
+  var made: array<vec4f, 4>;
+  for (var c = 0; c < 4; c++) {
+    let number = 4 * group + c;
+    let level = number / features;
+    if (level >= count) { break; }
+    let cells = entry(table, 4, 0, level);
+    let cell0 = entry(table, 4, 1, level);
+    let place0 = entry(table, 4, 2, level);
+    let about = entry(table, 4, 3, level);
+    var cell: array<vec4f, 4>;
+    var s: array<vec4f, 4>;
+    for (var lane = 0; lane < 4; lane++) {
+      let place = clamp(place0 + 0.5 * cells * here[select(0, lane, LANES == 0)], -cell0, cells - cell0);
+      cell[lane] = min(floor(place), cells - 1.0 - cell0);
+      s[lane] = place - cell[lane];
+    }
+    for (var corner = 0; corner < (1 << u32(axes)); corner++) {
+      var weight = select(vec4f(1.0, 0.0, 0.0, 0.0), vec4f(1.0), LANES == 0);
+      for (var k = 0; k < axes; k++) {
+        let side = select(-1.0, 1.0, ((corner >> u32(k)) & 1) == 1);
+        let t = vec4f(s[0][k], s[1][k], s[2][k], s[3][k]);
+        let w = select(t, t * t * (3.0 - 2.0 * t), smoothly);
+        if (LANES == 0) {
+          weight *= select(1.0 - w, w, side > 0.0);
+        } else {
+          let slope = side * select(1.0, 6.0 * t.x * (1.0 - t.x), smoothly);
+          let bend = side * select(0.0, 6.0 - 12.0 * t.x, smoothly);
+          let along = 0.5 * cells[k] * vec3f(here[1][k], here[2][k], here[3][k]);
+          let last = select(slope * along.z, bend * (along.x * along.x + along.y * along.y), LANES == 1);
+          weight = weighed(weight, vec4f(select(1.0 - w.x, w.x, side > 0.0), slope * along.x, slope * along.y, last));
+        }
+      }
+      let bits = (vec4u(u32(corner)) >> vec4u(0u, 1u, 2u, 3u)) & vec4u(1u);
+      for (var lane = 0; lane < 4; lane++) {
+        let from_lane = select(0, lane, LANES == 0);
+        let row = grid_row(vec4u(cell0 + cell[from_lane]) + bits, vec4u(cells), about, axes);
+        let index = row * u32(features) + u32(number % features);
+        made[lane][c] += weight[lane] * numbers[u32(grid) + (index >> 2u)][index & 3u];
+      }
+    }
+  }
+  return mat4x4f(made[0], made[1], made[2], made[3]);
+}
+`;
+
 // A workgroup makes 32 rows (8 quads) of 64 neurons (16 groups): a thread one quad of two groups. Rows and weights come
 // into shared memory 16 inputs (4 groups) at a time.
 const TILE_QUADS = 8, TILE_GROUPS = 16, STEP = 4;
@@ -167,6 +229,7 @@ const TILE_QUADS = 8, TILE_GROUPS = 16, STEP = 4;
 /** The text of a pass; `places` says where each step's table lies and how wide it is. */
 function wgslOf(field, {value, sources}, lanes, places) {
   const lines = [], names = new Map(), before = [];
+  let gridded = false;
   const name = (made) => {
     if (!names.has(made)) {
       const text = expression(made), fresh = `v${names.size}`;
@@ -176,7 +239,7 @@ function wgslOf(field, {value, sources}, lanes, places) {
     return names.get(made);
   };
   const expression = (made) => {
-    const step = field.steps[made - 1], {at, width, height} = places[made - 1] || {};
+    const step = field.steps[made - 1], {at, width, height, grid} = places[made - 1] || {};
     const [a, b] = step.sources;
     switch (step.type) {
       case 'Dense':
@@ -188,6 +251,9 @@ function wgslOf(field, {value, sources}, lanes, places) {
       case 'Gauss': return `gauss(${at}, ${name(a)})`;
       case 'Relu': return `relu(${name(a)})`;
       case 'Window': return `window(${at}, ${width}, here, group)`;
+      case 'HashGrid':
+        gridded = true;
+        return `hash_grid(${at}, ${height}, ${grid}, here, group, ${step.arrays.table.shape[1]}, ${step.smooth}, ${field.inputs})`;
       case 'Gabor': return `gabor(${at}, ${name(a)}, ${b === undefined ? 'mat4x4f()' : name(b)})`;
       case 'Sum': return `sum(${name(a)}, ${name(b)})`;
       case 'Product': return `product(${name(a)}, ${name(b)})`;
@@ -197,7 +263,7 @@ function wgslOf(field, {value, sources}, lanes, places) {
   const last = name(value), count = groups(field.widths[value]);
   const inputs = sources.map((_, i) => `@group(0) @binding(${3 + i}) var<storage, read> source_${i}: array<vec4f>;`);
   return `const LANES = ${lanes};
-    ${WGSL_LIBRARY}
+    ${WGSL_LIBRARY}${gridded ? WGSL_GRID : ''}
     @group(0) @binding(2) var<storage, read_write> made: array<vec4f>;
     ${inputs.join('\n')}
     var<workgroup> rows: array<vec4f, ${4 * TILE_QUADS * STEP}>;
