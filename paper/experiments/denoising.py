@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paper.data.images import image_data, named_paths, open_image
+from paper.measures.perceptual import seen_measures
 from paper.protocols.published import MODELS, PROTOCOLS, paper_plan, with_arguments
 from paper.report.protocol_table import protocol_table
 from paper.report.restored_images import draw_restored, eight_bits, restored_arrays
@@ -29,7 +30,15 @@ NAME = "denoising"
 DATA = "images"
 QUICK = {"steps": 3, "models": ["staf", "siren"]}
 CLASSICAL = ("total variation", "non-local means")
-MEASURES = {"psnr": ("PSNR (dB)", 2), "ssim": ("SSIM", 4), "oracle_psnr": ("best step in hindsight (dB)", 2)}
+MEASURES = {
+    "psnr": ("PSNR (dB)", 2),
+    "ssim": ("SSIM", 4),
+    "lpips": ("LPIPS", 4),
+    "chroma_psnr": ("colour (dB)", 2),
+    "oracle_psnr": ("best step in hindsight (dB)", 2),
+}
+NEEDS = "clean images, to which noise is added"
+TIME = "9 networks x 2 protocols: 3 min an image of 256x256 on an H200"
 # The released code adds readout noise of so many photons; the paper's text has none.
 RELEASED_READOUT = 2.0
 # The paper's text; its released code takes the best epoch by the clean image, which is the oracle's column.
@@ -89,7 +98,8 @@ class Denoising:
             values = denoised(task, [configuration.model])[configuration.model]
             details: dict[str, Any] = {"seconds": time.monotonic() - began, "steps": 0}
             best = oracle_denoised(task, [configuration.model])[configuration.model]
-            metrics = {**measured(task, values), "oracle_psnr": measured(task, best)["psnr"]}
+            metrics = {**measured(task, values), **seen_measures(task, values)}
+            metrics["oracle_psnr"] = measured(task, best)["psnr"]
             picture = eight_bits(values.reshape(*task.signal.shape, -1).numpy())
             return Outcome(metrics, details=details, arrays={"restored": picture}, shared=shared)
         plan = plan_of(task, configuration, configuration.planned_for or context.device.split(":")[0])
@@ -97,7 +107,8 @@ class Denoising:
         keep, oracle = KeepBestHeldOut(task, every=every), Oracle(task, every=every)
         steps = {} if configuration.steps is None else {"steps": configuration.steps}
         fit = context.fit(task, plan=plan, seed=configuration.seed, callbacks=[keep, oracle], **steps)
-        picture = eight_bits(task.predict(fit.module).cpu().reshape(*task.signal.shape, -1).numpy())
+        restored = task.predict(fit.module).cpu()
+        picture = eight_bits(restored.reshape(*task.signal.shape, -1).numpy())
         outcome = outcome_of(
             fit,
             details={
@@ -109,9 +120,8 @@ class Denoising:
             arrays={"restored": picture},
             shared=shared,
         )
-        return Outcome(
-            {**outcome.metrics, "oracle_psnr": oracle.psnr}, outcome.history, outcome.details, outcome.arrays, shared
-        )
+        metrics = {**outcome.metrics, **seen_measures(task, restored), "oracle_psnr": oracle.psnr}
+        return Outcome(metrics, outcome.history, outcome.details, outcome.arrays, shared)
 
 
 def task_of(image: Any, configuration: DenoisingRun) -> Task:
