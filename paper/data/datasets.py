@@ -114,8 +114,8 @@ def unpack(path: Path, folder: Path, keep: Sequence[str]) -> list[Path]:
     elif path.suffix == ".gz":
         import gzip
 
-        with gzip.open(path) as file:
-            found.append(_write(path.with_suffix(""), file.read()))
+        with gzip.open(path) as packed:
+            found.append(_write(path.with_suffix(""), packed.read()))
     return found
 
 

@@ -37,8 +37,8 @@ def rank_table(title: str, results: Sequence[RunResult], published: Mapping[str,
     names = list(dict.fromkeys(row for rows in sets.values() for row in rows))
     columns, found = ["network"], []
     for key, more in MEASURES.items():
-        for label, rows in sets.items():
-            values = {row: m[key] for row, m in rows.items() if key in m and not math.isnan(m[key])}
+        for label, measured in sets.items():
+            values = {row: m[key] for row, m in measured.items() if key in m and not math.isnan(m[key])}
             if values:
                 columns.append(f"{label}: {key.upper()}")
                 found.append(ranks(values, more_is_better=more))

@@ -14,10 +14,11 @@ from paper.data.sources import Source, open_source, source_data
 from paper.measures.perceptual import perceptual_distance, predicted_image
 from paper.measures.step_times import clock, smoothed
 from paper.report.restored_images import eight_bits
-from paper.runner.experiment import Context, Data, Outcome, thin
+from paper.runner.experiment import Context, Data, Outcome
 from paper.study.rows import Length, Row, of_its_size, plan_for
 from staf._jsonable import digest
 from staf._tables import mean
+from staf.comparison.result_file import thin
 
 if TYPE_CHECKING:
     from staf.api import Fit
