@@ -40,6 +40,9 @@ VERBS: dict[str, Verb] = {
     ),
     "export": Verb("staf.cli.export", "a fitted field, or a folder of them, as files that other programs open"),
     "compare": Verb("staf.cli.compare", "fit several networks with the same budget; a table and a figure"),
+    "restore": Verb(
+        "staf.cli.restore", "fill in missing pixels, take blur away, make finer or denoise; or several of these"
+    ),
     "upscale": Verb("staf.cli.upscale", "an image at several times its resolution"),
     "denoise": Verb("staf.cli.denoise", "denoise an image; stops by itself, no clean image needed"),
     "inspect": Verb("staf.cli.inspect", "what a fitted field has learnt: parameters, activations, spectra"),
