@@ -10,6 +10,7 @@ from torch import Tensor
 from staf._typing import Float
 from staf.tasks.choice import Candidate
 from staf.tasks.denoising import Denoising
+from staf.tasks.inverse import InverseProblem
 from staf.tasks.super_resolution import SuperResolution
 
 Denoiser = Callable[[Tensor, float], Tensor]
@@ -113,7 +114,7 @@ def oracle_denoised(task: Denoising, methods: Sequence[str] = tuple(DENOISERS)) 
     return results
 
 
-def measured(task: SuperResolution | Denoising, restored: Float[Tensor, "n c"]) -> dict[str, float]:
+def measured(task: InverseProblem | Denoising, restored: Float[Tensor, "n c"]) -> dict[str, float]:
     """PSNR and SSIM of a restored image against the task's truth, as `task.evaluate` measures a field."""
     assert task.truth is not None
     return task.truth.measures(restored.float(), task.transform.fitted(task.truth.values()))
