@@ -52,24 +52,18 @@ VERBS: dict[str, Verb] = {
         "draw a fitted field at any scale, size or crop; audio at any rate, a mesh at any resolution, a scene's views",
     ),
     "export": Verb("staf.cli.export", "a fitted field, or a folder of them, as files that other programs open"),
-<<<<<<< HEAD
     "compare": Verb("staf.cli.compare", "fit several networks with the same budget; a table and a figure", (PLOT,)),
+    "restore": Verb(
+        "staf.cli.restore",
+        "fill in missing pixels, take blur away, make finer or denoise; or several of these",
+        (PLOT, ("image", "skimage")),
+    ),
     "upscale": Verb("staf.cli.upscale", "an image at several times its resolution", (PLOT,)),
     "denoise": Verb(
         "staf.cli.denoise", "denoise an image; stops by itself, no clean image needed", (PLOT, ("image", "skimage"))
     ),
     "inspect": Verb("staf.cli.inspect", "what a fitted field has learnt: parameters, activations, spectra", (PLOT,)),
     "theory": Verb("staf.cli.theory", "the paper's results, computed and drawn by name", (PLOT,)),
-=======
-    "compare": Verb("staf.cli.compare", "fit several networks with the same budget; a table and a figure"),
-    "restore": Verb(
-        "staf.cli.restore", "fill in missing pixels, take blur away, make finer or denoise; or several of these"
-    ),
-    "upscale": Verb("staf.cli.upscale", "an image at several times its resolution"),
-    "denoise": Verb("staf.cli.denoise", "denoise an image; stops by itself, no clean image needed"),
-    "inspect": Verb("staf.cli.inspect", "what a fitted field has learnt: parameters, activations, spectra"),
-    "theory": Verb("staf.cli.theory", "the paper's results, computed and drawn by name"),
->>>>>>> n
     "fit-many": Verb("staf.cli.fit_many", "fit a network to each image of a folder, many at once"),
     "fit-windows": Verb("staf.cli.fit_windows", "fit a recording of any length, a small network for each window"),
     "bench": Verb("staf.cli.bench", "how fast this machine trains and evaluates, beside the released formulas"),

@@ -1,4 +1,4 @@
-"""Matplotlib pictures: data in, a Figure out. Matplotlib is loaded when the first one is drawn, torch for activations."""
+"""Matplotlib pictures: data in, a Figure out. Matplotlib and torch are loaded when something needs them."""
 
 from __future__ import annotations
 
