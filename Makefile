@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Test processes; each uses one thread.
 WORKERS ?= auto
 
-.PHONY: setup demo test lint types imports pytest chromium docs lock clean
+.PHONY: paper setup demo test lint types imports pytest chromium fuzz docs lock clean
 
 setup: .venv/.ready
 
@@ -31,6 +31,10 @@ pytest: setup chromium
 chromium:
 	.ci/chromium
 
+# Opens damaged files of every kind until Ctrl-C; failures are kept in tests/fuzz/corpus.
+fuzz: setup
+	$(BIN)/python -m tests.fuzz
+
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo 'Look at site/index.html'
@@ -38,6 +42,11 @@ docs: setup
 # Fits a photo on the CPU and leaves a report; PHOTO=... takes one of yours.
 demo: setup
 	$(BIN)/python -m staf.cli.demo $${PHOTO:+"$$PHOTO"}
+
+# Every table and figure of the paper on small data, in a few minutes; the page says what can be run in full.
+paper: setup
+	$(BIN)/python -m paper all --quick
+	@echo 'Look at results/quick/index.html'
 
 # The versions that the tests run with, from those installed.
 lock: setup

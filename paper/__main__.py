@@ -1,6 +1,7 @@
 """Run a table or figure of the paper, or draw it from its result files: `python -m paper NAME --data DIR [--quick]`.
 
-`python -m paper --list` shows all names. Argument parsing is the standard library's, so that a machine with torch and
+`python -m paper --list` shows all names; `python -m paper all --quick` runs every one of the paper on small data and
+writes a page with all tables and figures. Argument parsing is the standard library's, so that a machine with torch and
 numpy alone can run experiments.
 """
 
@@ -12,11 +13,13 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import FrameType
 
-from paper import EXPERIMENTS
+from paper import EXPERIMENTS, PAPER
 from paper.data.folder import fill_data, write_quick_data
-from paper.runner import load_results, run_experiment
+from paper.report.overview import overview
+from paper.runner import RunResult, load_results, run_experiment
+from paper.study.study import Study, study_of
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,45 +28,74 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words == ["--list"]:
         print(overview())
         return 0
-    arguments = parser(quick="--quick" in words).parse_args(words)
-    module = importlib.import_module(EXPERIMENTS[arguments.experiment])
-    folder = arguments.folder or Path("results") / (arguments.experiment + ("-quick" if arguments.quick else ""))
+    if words[:1] == ["all"]:
+        return run_all(words[1:])
+    arguments = parser(words).parse_args(words)
+    study = load(arguments.experiment)
+    arguments.folder = arguments.folder or Path("results") / (study.name + ("-quick" if arguments.quick else ""))
     previous = signal.signal(signal.SIGTERM, _terminate)
     try:
-        if arguments.draw_only:
-            results, failures = load_results(folder, module.NAME), []
-        else:
-            data = arguments.data
-            if arguments.quick and data is None and not getattr(arguments, module.DATA):
-                data = write_quick_data(folder / "data", module.DATA)
-            fill_data(arguments, module.DATA, data)
-            experiment, configurations = module.sweep(arguments)
-            sweep = run_experiment(
-                experiment,
-                configurations,
-                folder,
-                workers=arguments.workers,
-                device=arguments.device,
-                retry=arguments.retry,
-                progress=arguments.progress,
-            )
-            results, failures = sweep.results, sweep.failures
+        results, failures = run(study, arguments)
         if results:
-            print(module.table(results).to_text())
+            print("\n\n".join(table.to_text() for table in study.tables(results)))
         for failure in failures:
             print(f"failed: {failure.document['label']}: {failure.summary}", file=sys.stderr)
         if not arguments.no_figures and (results or arguments.draw_only):
-            for path in module.draw(results, folder):
+            for path in study.draw(results, arguments.folder):
                 print(path)
     except ValueError as error:
         print(f"paper: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as stop:
-        print(f"stopped; rerun the same command to continue (results in {folder})", file=sys.stderr)
+        print(f"stopped; rerun the same command to continue (results in {arguments.folder})", file=sys.stderr)
         return 128 + int(getattr(stop, "signal_number", signal.SIGINT))
     finally:
         signal.signal(signal.SIGTERM, previous)
     return 1 if failures else 0
+
+
+def run(study: Study, arguments: argparse.Namespace) -> tuple[list[RunResult], list[RunResult]]:
+    """The results of a study, and the runs that failed; with `--draw-only` those that its folder holds."""
+    if arguments.draw_only:
+        found = load_results(arguments.folder, study.name)
+        return found or (load_results(arguments.folder, study.reads) if study.reads else []), []
+    if study.data:
+        data = arguments.data
+        if arguments.quick and data is None and not getattr(arguments, study.data):
+            data = write_quick_data(arguments.folder / "data", study.data)
+        fill_data(arguments, study.data, data)
+    elif arguments.data is not None:
+        raise ValueError(f"--data has no effect: {study.name} needs no data")
+    experiment, configurations = study.sweep(arguments)
+    sweep = run_experiment(
+        experiment,
+        configurations,
+        arguments.folder,
+        workers=arguments.workers,
+        device=arguments.device,
+        retry=arguments.retry,
+        progress=arguments.progress,
+    )
+    return sweep.results, sweep.failures
+
+
+def run_all(words: Sequence[str]) -> int:
+    """Run every table and figure of the paper on small data and write one page; nonzero if one has failed."""
+    from paper.report.report_page import write_report
+
+    options = argparse.ArgumentParser(prog="python -m paper all", description=run_all.__doc__)
+    options.add_argument("--quick", action="store_true", required=True, help="small data and few steps; required")
+    options.add_argument("--folder", type=Path, default=Path("results") / "quick")
+    options.add_argument("--device", default="cpu")
+    options.add_argument("--only", nargs="+", default=list(PAPER), choices=list(PAPER), metavar="NAME")
+    arguments = options.parse_args(list(words))
+    worst = 0
+    for name in arguments.only:
+        print(f"== {name}")
+        own = ["--quick", "--folder", str(arguments.folder / name), "--device", arguments.device, "--workers", "1"]
+        worst = max(worst, main([name, *own, "--no-progress"]))
+    print(write_report(arguments.folder, arguments.only))
+    return worst
 
 
 class _Terminated(KeyboardInterrupt):
@@ -74,22 +106,13 @@ def _terminate(number: int, frame: FrameType | None) -> None:
     raise _Terminated
 
 
-def overview() -> str:
-    """Every experiment with the data it needs and what it shows, a line each."""
-    rows = [("NAME", "DATA", "")]
-    for name, home in EXPERIMENTS.items():
-        module = importlib.import_module(home)
-        rows.append((name, module.DATA, _summary(module)))
-    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    return "\n".join(f"{name:{widths[0]}}  {data:{widths[1]}}  {text}".rstrip() for name, data, text in rows)
+def load(name: str) -> Study:
+    """The study of a name."""
+    return study_of(importlib.import_module(EXPERIMENTS[name]))
 
 
-def _summary(module: ModuleType) -> str:
-    return (module.__doc__ or "").splitlines()[0]
-
-
-def parser(*, quick: bool = False) -> argparse.ArgumentParser:
-    """All experiments, each with its own options and the runner's; `quick` sets the defaults of a quick run."""
+def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """All experiments, each with its own options and the runner's; `--quick` in `words` sets a quick run's defaults."""
     runner = argparse.ArgumentParser(add_help=False)
     runner.add_argument("--data", type=Path, metavar="DIR", help="folder with the images, recording or shapes")
     runner.add_argument("--quick", action="store_true", help="small data and few steps: a check in seconds, no result")
@@ -103,12 +126,15 @@ def parser(*, quick: bool = False) -> argparse.ArgumentParser:
     whole = argparse.ArgumentParser(prog="python -m paper", description=__doc__)
     whole.add_argument("--list", action="store_true", help="show all names with the data they need")
     verbs = whole.add_subparsers(dest="experiment", required=True, metavar="NAME")
-    for name, home in EXPERIMENTS.items():
-        module = importlib.import_module(home)
-        own = verbs.add_parser(name, parents=[runner], description=_summary(module), help=_summary(module))
-        module.add_arguments(own)
-        if quick:
-            own.set_defaults(**module.QUICK)
+    # Only what is asked for is imported: drawing needs no torch, and others' modules may.
+    asked = [word for word in words if word in EXPERIMENTS][:1]
+    for name in asked or EXPERIMENTS:
+        study = load(name)
+        summary = study.summary.replace("%", "%%")
+        own = verbs.add_parser(name, parents=[runner], description=summary, help=summary)
+        study.add_arguments(own)
+        if "--quick" in words:
+            own.set_defaults(**study.quick)
     return whole
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -93,3 +95,41 @@ def test_mistakes_are_named():
     ends = Plan(small().field_factory, recipes.paper_audio())
     with pytest.raises(ValueError, match="need the convention 'centres'"):
         fit_windows(recording(), plan=ends)
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [
+        [],
+        "all",
+        [[0, 1200, 5]],
+        [[0, 1200.0]],
+        [[0, 1199]],
+        [[1, 1200]],
+        [[0, 10**12]],
+        [[0, 400], [400, 1200]],
+        [[0, 400], [300, 350], [340, 1200]],
+        [[300, 1200], [0, 400]],
+        [[0, 700], [-5, 1200]],
+    ],
+)
+def test_spans_that_make_up_no_recording_are_refused(fit, tmp_path, windows):
+    fit.save(tmp_path / "long")
+    path = tmp_path / "long" / "windows.json"
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps({**document, "windows": windows}))
+    with pytest.raises(staf.FileError, match="does not describe the windows"):
+        load_windows(tmp_path / "long")
+
+
+def test_a_recording_of_another_size_or_other_fields_is_refused(fit, tmp_path):
+    fit.save(tmp_path / "long")
+    path = tmp_path / "long" / "windows.json"
+    document = json.loads(path.read_text())
+    for change in ({"shape": [10**12]}, {"rate": 10**12}, {"peak": 1e300}):
+        path.write_text(json.dumps({**document, "signal": {**document["signal"], **change}}))
+        with pytest.raises(staf.FileError, match="does not describe the windows"):
+            load_windows(tmp_path / "long")
+    path.write_text(json.dumps({**document, "signal": {**document["signal"], "channels": 2}}))
+    with pytest.raises(staf.FileError, match="is not the field of a window of this recording"):
+        load_windows(tmp_path / "long")

@@ -123,7 +123,9 @@ def _stacked(path: Path) -> dict[str, Source]:
     count = len(_stack(str(path)))
     listing = path.with_suffix(".txt")
     names = (
-        listing.read_text(encoding="utf-8").split() if listing.exists() else [f"{path.stem}-{i}" for i in range(count)]
+        listing.read_text(encoding="utf-8").splitlines()
+        if listing.exists()
+        else [f"{path.stem}-{i}" for i in range(count)]
     )
     if len(names) != count:
         raise ValueError(f"{listing} must name the {count} images of {path}, a line each, got {len(names)} names")

@@ -50,14 +50,10 @@ def plan_of(signal: Any, variant: PlanVariant, steps: int, device: str) -> Plan:
 def _published(signal: Any, model: str) -> Plan:
     """The network's published constants under the paper's schedule for such a signal, read as full-batch steps."""
     from paper.protocols.published import paper_plan
-    from staf.planning import plans, recipes
+    from staf.planning import recipes
 
-    if signal.kind == "audio":
-        from paper.experiments.audio import AudioRun
-        from paper.experiments.audio import plan_of as audio_plan
-
-        return audio_plan(signal, AudioRun(model, "paper"), "cpu")
-    return paper_plan(signal, model, plans.paper_staf_image, recipe=recipes.paper_kodak())
+    recipe = recipes.paper_kodak() if signal.kind == "image" else None
+    return paper_plan(signal, model, signal.kind, recipe=recipe)
 
 
 def _factory(signal: Any, variant: PlanVariant, base: Plan) -> Any:

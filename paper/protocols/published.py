@@ -1,8 +1,12 @@
-"""The published schedules: every network as the paper or its released code trains STAF, with its own constants."""
+"""The published protocols: every network by the paper's words, with the constants and rates of its own authors.
+
+The paper says that "learning rates followed optimal settings from original works"; the presets of each network hold
+them (`staf.nn.networks`). Its budget, steps or epochs, is the paper's for all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,34 +15,42 @@ if TYPE_CHECKING:
 
 PROTOCOLS = ("ours", "paper", "released")
 MODELS = ("staf", "siren", "finer", "wire", "gauss", "ffn", "pemlp", "mfn", "incode")
-SINES = ("staf", "siren", "finer", "wire", "incode")
+# What a recipe says about how long and on what, which is the paper's for every network.
+BUDGET = ("steps", "epochs", "batch")
 
 
-def paper_plan(
-    signal: Any,
-    model: str,
-    staf_plan: Callable[[Any], Plan],
-    *,
-    recipe: Recipe | None = None,
-    sines: Mapping[str, float] | None = None,
-    own: Mapping[str, Mapping[str, Any]] | None = None,
-) -> Plan:
-    """The published schedule for every network: STAF as `staf_plan` builds it, the others with their own constants.
+def paper_plan(signal: Any, model: str, task: str, *, released: bool = False, recipe: Recipe | None = None) -> Plan:
+    """The published plan of a network for a task: `image`, `audio`, `shape`, `super_resolution` or `denoising`.
 
-    `sines` are the constants that the task gives to networks of sines, `own` those it gives to networks by name. On
-    CUDA the hidden products are split bfloat16, whose final quality is that of float32 (docs/recipes.md).
+    `released` takes the code of STAF's authors where it differs from their paper. `recipe` gives another budget (steps,
+    epochs, batch) than the task's own; rate and schedule stay the network's. On CUDA the hidden products are split
+    bfloat16, whose final quality is that of float32 (docs/recipes.md).
     """
     from staf.nn import NETWORKS
-    from staf.planning import Plan
+    from staf.planning import plans
 
-    chosen = staf_plan(signal)
-    recipe = (recipe or chosen.recipe).replace(precision="bf16x3")
-    if model == "staf":
-        return Plan(chosen.field_factory, recipe, chosen.reasons, chosen.name)
-    arguments: dict[str, Any] = {**(sines or {})} if model in SINES else {}
-    arguments |= (own or {}).get(model, {})
+    name = f"released_{task}" if released and f"released_{task}" in NETWORKS[model].presets else f"paper_{task}"
+    chosen = plans.preset(signal, name, model=model)
+    changes: dict[str, Any] = {"precision": "bf16x3"}
+    if recipe is not None:
+        changes |= {entry: getattr(recipe, entry) for entry in BUDGET}
+    return dataclasses.replace(chosen, recipe=chosen.recipe.replace(**changes))
 
-    def factory(generator: Any) -> Any:
-        return NETWORKS[model].factory(signal.in_features, signal.out_features, generator=generator, **arguments)
 
-    return Plan(factory, recipe, {"network": f"{model} under {chosen.name}'s schedule"}, chosen.name)
+def with_arguments(chosen: Plan, **arguments: Any) -> Plan:
+    """The plan with other arguments of its network.
+
+    >>> from types import SimpleNamespace
+    >>> signal = SimpleNamespace(in_features=2, out_features=3, shape=(8, 8))
+    >>> plan = with_arguments(paper_plan(signal, "staf", "image"), terms=2)
+    >>> plan.field(0).architecture["arguments"]["terms"]
+    2
+    """
+    from staf.planning.plans import NetworkFactory
+
+    factory = chosen.field_factory
+    if not isinstance(factory, NetworkFactory):
+        raise TypeError(f"chosen must build one of the library's networks, got {factory!r}")
+    same = dataclasses.replace(factory, arguments={**factory.arguments, **arguments})
+    words = ", ".join(f"{name} {value}" for name, value in arguments.items())
+    return dataclasses.replace(chosen, field_factory=same, reasons={**chosen.reasons, "changed": f"changed: {words}"})

@@ -65,7 +65,7 @@ def main() -> None:
 
     from paper.data.shapes import open_shape
     from paper.measures.shape_surfaces import mesh_of
-    from staf.kinds.shape.figure import shape_comparison
+    from staf.kinds.shape.figure import Viewpoint, shape_comparison
 
     results = load_results(arguments.results / "shapes", "shapes")
     views = {"armadillo": Viewpoint(azimuth=160), "bunny": Viewpoint(azimuth=0), "lucy": Viewpoint(azimuth=0, up="z")}

@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from paper.report.rows import row_name
 from paper.runner.result import RunResult
 from staf._tables import Table, mean, number
 
@@ -26,7 +27,7 @@ def protocol_table(
     """
     groups: dict[tuple[str, str], list[RunResult]] = defaultdict(list)
     for result in results:
-        groups[str(result.configuration["model"]), str(result.configuration["protocol"])].append(result)
+        groups[row_name(result.configuration), str(result.configuration["protocol"])].append(result)
 
     def value(group: Sequence[RunResult], metric: str) -> float:
         return mean([result.metrics[metric] for result in group if metric in result.metrics])

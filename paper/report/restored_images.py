@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from paper.report.output import save_figure, write_tables
+from paper.report.rows import row_name
 from paper.runner.result import RunResult
 from staf._tables import Table, mean, number
 
@@ -37,7 +38,7 @@ def image_table(
     images = list(dict.fromkeys(result.data_name for result in results))
     groups: dict[tuple[str, str], dict[str, list[RunResult]]] = defaultdict(lambda: defaultdict(list))
     for result in results:
-        key = str(result.configuration["model"]), str(result.configuration["protocol"])
+        key = row_name(result.configuration), str(result.configuration["protocol"])
         groups[key][result.data_name].append(result)
 
     def on(row: Mapping[str, Sequence[RunResult]], image: str, metric: str) -> float:
@@ -73,7 +74,7 @@ def draw_restored(name: str, table: Table, results: Sequence[RunResult], folder:
     first = results[0].data_name
     runs: dict[tuple[str, str], RunResult] = {}
     for result in results:
-        key = str(result.configuration["model"]), str(result.configuration["protocol"])
+        key = row_name(result.configuration), str(result.configuration["protocol"])
         if result.data_name == first:
             runs.setdefault(key, result)
     order = [(row[0], row[1]) for row in table.rows if (row[0], row[1]) in runs][:MOST_COLUMNS]

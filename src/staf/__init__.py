@@ -20,23 +20,25 @@ _HOMES = {
     **dict.fromkeys(("WindowedField", "WindowedFit", "fit_windows", "load_windows"), "staf.windows"),
     **dict.fromkeys(("FieldSet", "load_many"), "staf.storage.field_set"),
     **dict.fromkeys(("FileError",), "staf.storage"),
-    **dict.fromkeys(("Audio", "Grid", "Image", "Shape", "open"), "staf.kinds"),
+    **dict.fromkeys(("Audio", "Grid", "Image", "Scene", "Shape", "open"), "staf.kinds"),
     **dict.fromkeys(("Signal", "SignalError"), "staf.signals"),
     **dict.fromkeys(("Occupancy",), "staf.kinds.shape.task"),
+    **dict.fromkeys(("Radiance",), "staf.kinds.scene.task"),
     **dict.fromkeys(("Budget", "Plan", "plan", "plans", "recipes"), "staf.planning"),
     **dict.fromkeys(("Interrupted", "Muon", "Recipe", "Soap"), "staf.training"),
     **dict.fromkeys(("Constant", "Cosine", "Exponential"), "staf.training"),
-    **dict.fromkeys(
-        ("CoordinateMLP", "SineSeries", "ffn", "finer", "gauss", "incode", "mfn", "pemlp", "siren", "staf", "wire"),
-        "staf.nn",
-    ),
+    **dict.fromkeys(("CoordinateMLP", "SineSeries"), "staf.nn"),
+    **dict.fromkeys(("ffn", "finer", "gauss", "incode", "mfn", "ngp", "pemlp", "siren", "staf", "wire"), "staf.nn"),
+    **dict.fromkeys(("radiance", "radiance_grid"), "staf.nn"),
     **dict.fromkeys(("backend",), "staf.ops"),
     **dict.fromkeys(("Reconstruction",), "staf.tasks"),
 }
 _ROOMS = (
     "analysis",
     "benchmarking",
+    "callbacks",
     "comparison",
+    "export",
     "figures",
     "kinds",
     "metrics",
@@ -50,6 +52,7 @@ _ROOMS = (
     "tasks",
     "theory",
     "training",
+    "viewer",
 )
 
 __all__ = [*sorted(_HOMES), *_ROOMS, "__version__"]
@@ -62,8 +65,10 @@ if TYPE_CHECKING:
     from staf.kinds import Audio as Audio
     from staf.kinds import Grid as Grid
     from staf.kinds import Image as Image
+    from staf.kinds import Scene as Scene
     from staf.kinds import Shape as Shape
     from staf.kinds import open as open
+    from staf.kinds.scene.task import Radiance as Radiance
     from staf.kinds.shape.task import Occupancy as Occupancy
     from staf.many import ManyFits as ManyFits
     from staf.many import fit_many as fit_many
@@ -78,6 +83,9 @@ if TYPE_CHECKING:
     from staf.nn import siren as siren
     from staf.nn import staf as staf
     from staf.nn import wire as wire
+    from staf.nn.networks.ngp import ngp as ngp
+    from staf.nn.networks.radiance import radiance as radiance
+    from staf.nn.networks.radiance_grid import radiance_grid as radiance_grid
     from staf.ops import backend as backend
     from staf.planning import Budget as Budget
     from staf.planning import Plan as Plan
@@ -118,4 +126,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+
+from staf._scratch import scratch_name, sweep_once
 
 
 class WriteError(OSError):
@@ -29,9 +30,10 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     # A link keeps pointing at its file, which is what is replaced.
     path = Path(os.path.realpath(path))
     # The suffix stays last because many writers choose the format by it.
-    temporary = path.parent / f".staf-{secrets.token_hex(6)}{path.suffix}"
+    temporary = path.parent / scratch_name(path.suffix)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        sweep_once(path.parent)
         yield temporary
         with open(temporary, "rb+") as written:
             os.fsync(written.fileno())
@@ -49,6 +51,26 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | str) -> None:
     """Write bytes or text (as UTF-8) whole or not at all."""
     with atomic_path(path) as temporary:
         temporary.write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+def check_writable(folder: str | os.PathLike[str]) -> None:
+    """Make `folder` and write an empty file into it, under a name of its own, which is removed again.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     check_writable(folder)
+    ...     os.listdir(folder)
+    []
+    """
+    probe = Path(folder) / scratch_name()
+    try:
+        probe.parent.mkdir(parents=True, exist_ok=True)
+        sweep_once(probe.parent)
+        # O_EXCL makes a new file and follows no link, whatever lies at the name.
+        os.close(os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        probe.unlink()
+    except OSError as error:
+        raise WriteError(error.errno, f"cannot write {probe.parent}: {_reason(error)}") from error
 
 
 def _reason(error: OSError) -> str:

@@ -9,7 +9,9 @@ from pathlib import Path
 # The order of the paper's tables; others follow by name.
 PAPER_ORDER = ("staf", "siren", "finer", "wire", "gauss", "ffn", "pemlp", "mfn", "incode")
 FOLDER = Path(__file__).parent / "nn" / "networks"
-NO_NETWORKS = ("spec",)
+# Networks of one kind of signal alone, which are made of the layers of another: `--model` names those.
+SCENE_NETWORKS = ("radiance", "radiance_grid")
+NO_NETWORKS = ("spec", *SCENE_NETWORKS)
 
 
 def network_files() -> list[str]:

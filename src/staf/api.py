@@ -6,8 +6,9 @@ import os
 import platform
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -28,15 +29,22 @@ from staf.training.checks import check_budget, check_features, check_metadata
 from staf.training.prediction import in_chunks, predictor
 from staf.training.task import Task
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-class FittedField:
+    from staf.viewer import EmbeddedPage
+
+
+class FittedField(nn.Module):
     """A trained network together with what its coordinates and values mean.
 
     Calling it maps coordinates (n, d) in [-1, 1] to values (n, c) in the signal's own units. `module` is the network,
-    whose outputs are scaled to the signal's range; `metadata` is what the file says of it.
+    whose outputs are scaled to the signal's range; `metadata` is what the file says of it. It is a module itself:
+    `state_dict`, `parameters` and `to` work as usual, and it can be a part of a larger one.
     """
 
     def __init__(self, module: nn.Module, metadata: dict[str, Any]) -> None:
+        super().__init__()
         self.module = module
         self.metadata = metadata
         self._signal: Any = None
@@ -62,12 +70,12 @@ class FittedField:
             self._signal = from_metadata(self.metadata["signal"])
         return self._signal
 
-    def __call__(self, coordinates: Tensor) -> Tensor:
-        """Values (n, c) at coordinates (n, d), differentiable."""
-        parameter = next(self.module.parameters())
-        return self._transform().values(self.module(coordinates.to(parameter.device, parameter.real.dtype)))
+    def forward(self, coordinates: Tensor | np.ndarray) -> Tensor:
+        """Values (n, c) at coordinates (n, d), a tensor or an array, differentiable."""
+        parameter, points = next(self.module.parameters()), torch.as_tensor(coordinates)
+        return self._transform().values(self.module(points.to(parameter.device, parameter.real.dtype)))
 
-    def predict(self, coordinates: Tensor, chunk: int | None = None) -> Tensor:
+    def predict(self, coordinates: Tensor | np.ndarray, chunk: int | None = None) -> Tensor:
         """The same without gradients, `chunk` points at a time (by default 65,536, and four times as many on a GPU).
 
         On a GPU, a call for few points that is repeated is recorded and replayed; see `staf.training.replay`.
@@ -76,19 +84,19 @@ class FittedField:
         device, dtype = parameter.device, parameter.real.dtype
         chunk = points_at_once(device) if chunk is None else chunk
         values, evaluate = self._transform().values, predictor(self.module, chunk)
-        return in_chunks(lambda part: values(evaluate(part.to(device, dtype))), coordinates, chunk)
+        return in_chunks(lambda part: values(evaluate(part.to(device, dtype))), torch.as_tensor(coordinates), chunk)
 
-    def gradient(self, coordinates: Tensor) -> Tensor:
+    def gradient(self, coordinates: Tensor | np.ndarray) -> Tensor:
         """d value / d position, exact, (n, c, d), in the signal's own units: per pixel, per second."""
-        return derivatives.gradient(self, coordinates, units=self._units())
+        return derivatives.gradient(self, torch.as_tensor(coordinates), units=self._units())
 
-    def divergence(self, coordinates: Tensor) -> Tensor:
+    def divergence(self, coordinates: Tensor | np.ndarray) -> Tensor:
         """sum_k d value_k / d position_k, exact, (n,), of a field with as many values as coordinates."""
-        return derivatives.divergence(self, coordinates, units=self._units())
+        return derivatives.divergence(self, torch.as_tensor(coordinates), units=self._units())
 
-    def laplacian(self, coordinates: Tensor) -> Tensor:
+    def laplacian(self, coordinates: Tensor | np.ndarray) -> Tensor:
         """sum_k d^2 value / d position_k^2, exact, (n, c), in the signal's own units."""
-        return derivatives.laplacian(self, coordinates, units=self._units())
+        return derivatives.laplacian(self, torch.as_tensor(coordinates), units=self._units())
 
     def render(self, **how: Any) -> Any:
         """A signal of the kind that was fitted, at any scale, size or crop; see the signal's own `render`."""
@@ -101,9 +109,27 @@ class FittedField:
         file.save_field(path, self.module, self.metadata)
         return Path(path)
 
-    def to(self, device: torch.device | str) -> FittedField:
-        self.module.to(device)
-        return self
+    def export(self, path: str | os.PathLike[str], *, half: bool = False) -> Path:
+        """Write the field for other programs, by the suffix: .html (a page), .onnx, .c, .glsl or .wgsl.
+
+        `half` is for pages: large matrices in float16, at half the size.
+        """
+        from staf.viewer import export
+
+        return export(self, path, half=half)
+
+    def view(self, *, height: int = 560) -> EmbeddedPage:
+        """The field as a page that a notebook shows; `staf view FILE` opens one in the browser."""
+        from staf.viewer import embedded
+
+        return embedded(self, height=height)
+
+    def to(self, *args: Any, **kwargs: Any) -> FittedField:
+        """Move it, or compute in float64 (float32): `field.to("cuda")`, `field.to(torch.float64)`."""
+        dtype = torch._C._nn._parse_to(*args, **kwargs)[1]
+        if dtype not in (None, torch.float32, torch.float64):
+            raise TypeError(f"dtype must be torch.float32 or torch.float64, got {dtype}: sines need their precision")
+        return super().to(*args, **kwargs)
 
     def _units(self) -> tuple[float, ...] | None:
         """The signal's own units (pixels, seconds) in one unit of each coordinate."""
@@ -187,6 +213,11 @@ class Fit:
             self._reconstruction = self.field.render()
         return self._reconstruction
 
+    def return_instead(self, signal: Signal, note: str) -> None:
+        """Take `signal` for the reconstruction, and say why: a restoration may do better than its field alone."""
+        self._reconstruction = signal
+        self.notes.append(note)
+
     def render(self, **how: Any) -> Any:
         """The fitted signal at another scale, size or crop."""
         return self.field.render(**how)
@@ -194,6 +225,26 @@ class Fit:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write one safetensors file that `staf.load` opens without the data."""
         return self.field.save(path)
+
+    def plot(self) -> Figure:
+        """The PSNR of every step as a figure; `savefig(path)` writes it."""
+        from staf.figures import psnr_curve
+
+        architecture = getattr(self.module, "architecture", None) or {}
+        return psnr_curve({architecture.get("name", type(self.module).__name__): self.history})
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report alone: one HTML file with everything in it."""
+        from staf._files import atomic_write
+        from staf.reports.measures import measures
+        from staf.reports.page import report_html
+
+        atomic_write(Path(path), report_html(self, measures(self, None)))
+        return Path(path)
+
+    def view(self, *, height: int = 560) -> EmbeddedPage:
+        """The field as a page that a notebook shows: zoom, derivatives, activations with sliders."""
+        return self.field.view(height=height)
 
     def to(self, device: torch.device | str) -> Fit:
         """Move the field; the data stays where it is."""
@@ -238,6 +289,9 @@ def fit(
     """
     if field is not None and not isinstance(field, nn.Module):
         raise TypeError(f"field must be a module, such as staf.siren(2, 3), got {field!r}")
+    if isinstance(field, FittedField):
+        # Training starts from its weights.
+        field = field.module
     if recipe is not None and not isinstance(recipe, Recipe):
         raise TypeError(f"recipe must be a Recipe, such as staf.recipes.default(), got {recipe!r}")
     watchers = as_callbacks(callbacks)
@@ -253,8 +307,11 @@ def fit(
     signal: Any = source if isinstance(source, Task) else as_signal(source)
     if plan is None:
         budget = Budget(steps, seconds, target_db)
-        make = make_plan if field is None else plans.for_own_network
-        plan = make(signal, budget, device=chosen_device.type)
+        if field is None:
+            plan = make_plan(signal, budget, device=chosen_device.type)
+        else:
+            name = (getattr(field, "architecture", None) or {}).get("name", "staf")
+            plan = plans.for_own_network(signal, budget, device=chosen_device.type, model=name)
     if saved is not None:
         recipe = saved.recipe
     else:
@@ -289,10 +346,6 @@ def fit(
 def load(path: str | os.PathLike[str], module: nn.Module | None = None) -> FittedField:
     """Open a fitted field from its file alone; `module` is needed only for networks that are not the library's."""
     loaded, metadata = file.load_field(path, module)
-    if not isinstance(metadata.get("signal", {}), dict):
-        raise FileError(f"{path} has a broken header: its signal is no dictionary")
-    if metadata.get("convention", "centres") not in ("centres", "ends"):
-        raise FileError(f"{path} has a broken header: its convention is neither 'centres' nor 'ends'")
     return FittedField(loaded.eval(), metadata)
 
 
@@ -318,7 +371,12 @@ def choose_device(device: torch.device | str | None) -> torch.device:
     """The device asked for, or the GPU where there is one."""
     if device is None:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    chosen = torch.device(device)
+    try:
+        chosen = torch.device(device)
+    except RuntimeError:
+        raise ValueError(f"device must be 'cpu', 'cuda' or 'cuda:N', got {str(device)!r}") from None
+    if chosen.type not in ("cpu", "cuda"):
+        raise ValueError(f"device must be 'cpu', 'cuda' or 'cuda:N', got {str(device)!r}; leave it out for the CPU")
     if chosen.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(f"device {str(device)!r} was asked for, but CUDA is not available; leave it out for the CPU")
     return chosen

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from staf._documents import Record
 from staf.api import FittedField, as_signal, load
 from staf.kinds import Audio
 from staf.kinds.audio.window_spans import Span, joined, spans
@@ -147,14 +149,47 @@ def load_windows(folder: str | os.PathLike[str]) -> WindowedField:
     """Open what `fit_windows(out=...)` or `save` has written."""
     opened = FieldFolder(folder)
     try:
-        document = opened.read_document(WINDOWS)
-        windows = [(int(start), int(stop)) for start, stop in document["windows"]]
-        signal = Audio.from_metadata(document["signal"])
+        described = Windows.of(opened.read_document(WINDOWS))
     except FileError:
         raise
-    except (KeyError, TypeError, ValueError) as error:
+    except ValueError as error:
         raise FileError(f"{opened.path / WINDOWS} does not describe the windows of a recording: {error}") from None
-    return WindowedField([load(opened.file(_name(number))) for number in range(len(windows))], windows, signal)
+    fields = []
+    for number in range(len(described.spans)):
+        field = load(opened.file(_name(number)))
+        if getattr(field.signal, "kind", None) != "audio" or field.signal.out_features != described.signal.out_features:
+            raise FileError(f"{opened.file(_name(number))} is not the field of a window of this recording")
+        fields.append(field)
+    return WindowedField(fields, described.spans, described.signal)
+
+
+@dataclass(frozen=True)
+class Windows:
+    """What `windows.json` says: the span of each window in samples, and the recording that they make up."""
+
+    spans: list[Span]
+    signal: Audio
+
+    @classmethod
+    def of(cls, document: Any) -> Windows:
+        """The windows that a document describes; a ValueError where it describes none."""
+        record = Record(document)
+        signal = Audio.from_metadata(record.get("signal"))
+        listed = record.get("windows")
+        if not isinstance(listed, list) or not listed:
+            raise ValueError("windows must be a list of spans")
+        found = [Record({"window": span}).wholes("window", range(2, 3), most=signal.samples) for span in listed]
+        windows = [(start, stop) for start, stop in found]
+        starts, stops = [start for start, _ in windows], [stop for _, stop in windows]
+        whole = starts[0] == 0 and stops[-1] == signal.samples and all(start < stop for start, stop in windows)
+        # Each begins within the one before it and ends behind it.
+        joined_up = all(
+            before < start < end < stop
+            for before, start, end, stop in zip(starts, starts[1:], stops, stops[1:], strict=False)
+        )
+        if not (whole and joined_up):
+            raise ValueError(f"windows must cover the {signal.samples:,} samples one after the other, and overlap")
+        return cls(windows, signal)
 
 
 def _name(number: int) -> str:

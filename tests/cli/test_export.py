@@ -111,7 +111,7 @@ def test_every_network_of_a_data_set_becomes_a_file(staf, many, here):
     assert document["files"] == {"a": "pictures/a.png", "b": "pictures/b.tiff"}
     assert document["failed"] == {}
     assert [open_signal(path).shape for path in document["files"].values()] == [(12, 16)] * 2
-    assert "exists: pass --overwrite" in staf("export", "many", "-o", "pictures").refused()
+    assert "exists: name another place with --out" in staf("export", "many", "-o", "pictures").refused()
     assert open_signal("pictures/a.png").shape == (12, 16)
     assert staf("export", "many", "-o", "pictures", "--overwrite").out == "pictures: 2 of 2 fields\n"
     assert open_signal("pictures/a.png").shape == (6, 8)
@@ -143,7 +143,7 @@ def test_what_cannot_be_exported(staf, photo, sound, ball, many, here):
         (["empty", "-o", "again.png"], "it is not a folder that staf wrote"),
         (["missing.safetensors", "--rate", "3", "-o", "a.wav"], "missing.safetensors does not exist"),
         ([photo], "--out is missing"),
-        ([photo, "-o", "picture.png"], "picture.png exists: pass --overwrite"),
+        ([photo, "-o", "picture.png"], "picture.png exists: name another place with --out"),
         ([photo, "-o", "empty"], "a fitted picture is written as"),
         ([photo, "-o", "new.png", "--format", "png"], "--format is for a folder of fit-many"),
         ([photo, "-o", "new.png", "--size", "3x3", "--scale", "2"], "exclude each other"),

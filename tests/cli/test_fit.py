@@ -34,6 +34,7 @@ def test_a_fit_leaves_a_whole_run_folder_and_says_where(staf, picture, here):
         "model.safetensors",
         "reconstruction.png",
         "report.html",
+        "view.html",
     ]
     assert load(folder / "model.safetensors").metadata["steps"] == 5
     assert open_signal(folder / "reconstruction.png").shape == (16, 16)

@@ -23,7 +23,7 @@ def test_parameters_and_sinusoids_are_listed_and_drawn(staf, model):
 
 def test_json_holds_the_learnt_numbers_and_a_picture_is_not_overwritten(staf, model, here):
     (here / "seen.png").write_text("mine")
-    assert "pass --overwrite" in staf("inspect", model, "-o", "seen.png").refused()
+    assert "name another place with --out" in staf("inspect", model, "-o", "seen.png").refused()
     assert (here / "seen.png").read_text() == "mine"
     document = staf("inspect", model, "--json", "-o", "seen.png", "--overwrite").json
     assert open_signal("seen.png").kind == "image"
@@ -42,3 +42,18 @@ def test_networks_without_sinusoids_are_inspected_too(staf, picture, name):
     document = staf("inspect", "run/model.safetensors", "--json").json
     assert document["sinusoids"] == []
     assert document["total"] > 90_000
+
+
+def test_hash_grids_are_shown_level_by_level(staf, picture):
+    assert staf("fit", picture, "--steps", 2, "--model", "ngp", "--out", "run").code == 0
+    ran = staf("inspect", "run/model.safetensors")
+    assert "Hash grid, level by level" in ran.out
+    document = staf("inspect", "run/model.safetensors", "--json", "--overwrite").json
+    layout = load("run/model.safetensors").module.encoding.layout
+    assert [row["resolution"] for row in document["grid"]] == [list(level.resolution) for level in layout.levels]
+    assert all(0 <= row["collided"] < 1 and 0 < row["used"] <= 1 for row in document["grid"])
+    assert any(row["changed"] > 0 for row in document["grid"])
+
+
+def test_networks_without_a_grid_have_none(staf, model):
+    assert staf("inspect", model, "--json").json["grid"] == []

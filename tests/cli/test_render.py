@@ -35,9 +35,16 @@ def test_the_default_is_a_picture_beside_the_field(staf, model, here):
     assert open_signal(document["out"]).shape == (32, 32)
 
 
+def test_a_run_folder_is_a_field(staf, model, here):
+    assert staf("render", "run", "--scale", 2, "-o", "big.png").code == 0
+    assert staf("render", model, "--scale", 2, "-o", "same.png").code == 0
+    assert (here / "big.png").read_bytes() == (here / "same.png").read_bytes()
+    assert staf("render", "run", "--json").json["out"].startswith("run/model")
+
+
 def test_an_existing_picture_needs_overwrite(staf, model, here):
     (here / "mine.png").write_text("mine")
-    assert "pass --overwrite" in staf("render", model, "-o", "mine.png").refused()
+    assert "name another place with --out" in staf("render", model, "-o", "mine.png").refused()
     assert (here / "mine.png").read_text() == "mine"
     assert staf("render", model, "-o", "mine.png", "--overwrite").code == 0
     assert open_signal("mine.png").shape == (16, 16)

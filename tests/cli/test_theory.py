@@ -15,7 +15,7 @@ def test_a_result_is_printed_and_drawn(staf, here):
     ran = staf("theory", "potential-frequencies", "--out", "f.png")
     assert "Potential frequencies" in ran.out
     assert open_signal("f.png").width > 300
-    assert "pass --overwrite" in staf("theory", "potential-frequencies", "--out", "f.png").refused()
+    assert "name another place with --out" in staf("theory", "potential-frequencies", "--out", "f.png").refused()
 
 
 def test_a_fitted_field_can_be_looked_at(staf, picture):

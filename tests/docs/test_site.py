@@ -19,6 +19,15 @@ from staf.nn import NETWORKS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+PAGES_WITH_CODE = (
+    "how-to/reports.md",
+    "how-to/your-own-network.md",
+    "how-to/your-own-task.md",
+    "how-to/export.md",
+    "how-to/view.md",
+    "how-to/callbacks.md",
+)
+PAGES_WITH_CODE += ("how-to/logging.md", "how-to/sizes.md", "defaults.md")
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +89,7 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
 def test_every_python_block_of_these_pages_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     try:
-        for page in ("how-to/reports.md", "how-to/your-own-network.md"):
+        for page in PAGES_WITH_CODE:
             scope: dict[str, object] = {}
             for block in blocks((DOCS / page).read_text("utf-8")):
                 exec(compile(block, page, "exec"), scope)
@@ -108,11 +117,22 @@ def test_the_notebook_is_stored_executed_and_still_runs() -> None:
     for before, after in zip(stored, again, strict=True):
         kinds = [[sorted(output.get("data", {"text": 0})) for output in cell["outputs"]] for cell in (before, after)]
         assert kinds[0] == kinds[1], "".join(before["source"])
+        (words, numbers), (words_now, numbers_now) = _told(before), _told(after)
+        assert words == words_now, "".join(before["source"])
+        assert numbers_now == pytest.approx(numbers, rel=0.05, abs=0.05), "".join(before["source"])
 
 
 def test_pictures_are_small() -> None:
     overview = DOCS / "img" / "overview.jpg"
     assert 10_000 < overview.stat().st_size < 300_000
+
+
+def _told(cell: dict) -> tuple[str, list[float]]:
+    """What the outputs of a cell say: the words, and the numbers but for seconds, which differ between machines."""
+    texts = [output.get("text") or output["data"]["text/plain"] for output in cell["outputs"]]
+    text = re.sub(r" in [\d.]+s", "", "\n".join("".join(text) for text in texts))
+    number = r"\d+\.\d+"
+    return re.sub(number, "#", text), [float(found) for found in re.findall(number, text)]
 
 
 def blocks(markdown: str) -> list[str]:

@@ -100,7 +100,7 @@ def test_names_are_unique(toy):
 
 
 def test_every_folder_is_a_kind():
-    folders = {path.parent.name for path in (Path(staf.__file__).parent / "kinds").glob("*/signal.py")}
+    folders = {path.parent.name for path in (Path(staf.__file__).parent / "kinds").glob("*/__init__.py")}
     assert folders == set(kinds())
     for name in folders:
         kind = importlib.import_module(f"staf.kinds.{name}").KIND

@@ -10,6 +10,7 @@ import numpy as np
 import PIL.Image
 import pytest
 import tifffile
+import torch
 
 import staf.kinds
 from staf.kinds import Image
@@ -180,6 +181,53 @@ def test_extreme_shapes_open(tmp_path, suffix, shape):
 def test_bad_arguments_are_refused(source, options, message):
     with pytest.raises(SignalError, match=message):
         staf.kinds.open(source, **options)
+
+
+def test_matrices_open_as_the_arrays_they_are():
+    """A matrix stays two-dimensional when an axis is added, which once overran memory: hence a process of its own."""
+    code = """
+import numpy as np, staf
+for dtype in 200 * [np.uint8, np.uint16, np.float32, np.bool_]:
+    values = np.arange(35).reshape(5, 7).astype(dtype)
+    image = staf.open(np.matrix(values))
+    assert type(image.array) is np.ndarray and image.array.shape == (5, 7, 1)
+    assert np.array_equal(image.values(), staf.open(values).values())
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_masked_arrays_are_refused_where_anything_is_masked():
+    values = np.ma.masked_greater(np.eye(4, dtype=np.float32), 0.5)
+    with pytest.raises(SignalError, match="4 of 16 elements of the array are masked: fill them first"):
+        staf.kinds.open(values)
+    assert staf.kinds.open(values.filled(0)).array.max() == 0
+    assert staf.kinds.open(np.ma.array(np.eye(4))).shape == (4, 4)
+    with pytest.raises(SignalError, match="elements of samples are masked"):
+        staf.kinds.Audio(values[0], 8000)
+    with pytest.raises(SignalError, match="elements of vertices are masked"):
+        staf.kinds.Shape.from_arrays(values[:, :3], np.array([[0, 1, 2]]))
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        torch.eye(4).to_sparse(),
+        torch.empty(4, 4, device="meta"),
+        torch.eye(4).to(torch.float8_e4m3fn),
+        torch.eye(4, dtype=torch.complex64),
+    ],
+)
+def test_tensors_that_are_no_plain_numbers_are_refused(tensor):
+    with pytest.raises(SignalError, match=r"a tensor must be dense|got complex64"):
+        staf.kinds.open(tensor)
+
+
+def test_a_pillow_image_that_cannot_be_decoded_is_one_sentence(tmp_path):
+    path = Image(pixels(64, 64)).save(tmp_path / "a.jpg")
+    path.write_bytes(path.read_bytes()[:-200])
+    with PIL.Image.open(path) as picture, pytest.raises(SignalError, match=r"damaged or cut short.*truncated"):
+        staf.kinds.open(picture)
 
 
 def test_unreadable_files_are_named(tmp_path, monkeypatch):

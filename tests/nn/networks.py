@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from staf.nn import NETWORKS, Incode
+from staf.nn import NETWORKS, HashGridEncoding, Incode
 
+GRID = {"levels": 3, "log2_entries": 7, "coarsest": 3, "finest": 12}
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "staf": ("staf", {}),
     "staf-theorem": ("staf", {"law": "theorem", "weights": "torch", "omega0": 30}),
@@ -29,15 +30,23 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "gauss": ("gauss", {}),
     "ffn": ("ffn", {"features": 16}),
     "ffn-bands": ("ffn", {"bands": 5}),
+    "ffn-sigmoid": ("ffn", {"features": 16, "sigmoid": True}),
     "pemlp": ("pemlp", {}),
     "mfn": ("mfn", {"input_scale": 32}),
     "mfn-fourier": ("mfn", {"filters": "fourier", "input_scale": 32}),
     "incode": ("incode", {}),
+    "incode-denoising": ("incode", {"harmoniser": "denoising"}),
     "incode-audio": ("incode", {"harmoniser": "audio"}),
     "incode-shape": ("incode", {"harmoniser": "shape"}),
     "incode-baked": ("incode", {"harmoniser": None}),
+    "ngp": ("ngp", {**GRID, "interpolation": "smoothstep"}),
+    "ngp-linear": ("ngp", GRID),
+    "ngp-staf": ("ngp", {**GRID, "activation": "staf"}),
+    "ngp-gauss": ("ngp", {**GRID, "activation": "gauss"}),
+    "kan": ("kan", {"degree": 4}),
+    "relu": ("relu", {}),
 }
-OBSERVATIONS = {"image": (3, 16, 12), "audio": (1, 900), "shape": (1, 6, 8, 7)}
+OBSERVATIONS = {"image": (3, 16, 12), "denoising": (3, 16, 12), "audio": (1, 900), "shape": (1, 6, 8, 7)}
 IN, OUT = 2, 3
 
 
@@ -57,7 +66,13 @@ def make(variant: str, seed: int = 0, **changes: Any) -> nn.Module:
     """A small network of the list."""
     name, arguments = VARIANTS[variant]
     settings = {"width": 12, "depth": 3, **arguments, **changes}
-    return bound(NETWORKS[name].factory(IN, OUT, **settings, generator=torch.Generator().manual_seed(seed)))
+    field = bound(NETWORKS[name].factory(IN, OUT, **settings, generator=torch.Generator().manual_seed(seed)))
+    for part in field.modules():
+        if isinstance(part, HashGridEncoding):
+            # Features of the size that training gives them; at their start they are nearly zero.
+            with torch.no_grad():
+                part.table.mul_(1e4)
+    return field
 
 
 def points(count: int = 9, dtype: torch.dtype = torch.float32) -> Tensor:

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import staf
-from staf._networks import PAPER_ORDER, network_files, network_names
+from staf._networks import PAPER_ORDER, SCENE_NETWORKS, network_files, network_names
 from staf.cli.options import MODEL_NAMES
 from staf.kinds import Audio, Image, Shape
 from staf.kinds.shape.task import Occupancy
@@ -35,7 +35,7 @@ def test_the_networks_are_the_files_of_the_folder_in_the_papers_order() -> None:
     assert list(NETWORKS) == network_files() == network_names() == list(MODEL_NAMES)
     assert tuple(NETWORKS)[: len(PAPER_ORDER)] == PAPER_ORDER
     folder = ROOT / "src" / "staf" / "nn" / "networks"
-    assert {path.stem for path in folder.glob("[a-z]*.py")} == {*NETWORKS, "spec"}
+    assert {path.stem for path in folder.glob("[a-z]*.py")} == {*NETWORKS, *SCENE_NETWORKS, "spec"}
 
 
 @every

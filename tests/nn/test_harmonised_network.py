@@ -132,9 +132,22 @@ def test_the_head_sizes() -> None:
     sizes = {signal: [tuple(layer.weight.shape) for layer in field(signal).harmoniser.head] for signal in OBSERVATIONS}
     assert sizes == {
         "image": [(64, 64), (32, 64), (4, 32)],
-        "audio": [(32, 50), (4, 32)],
+        "denoising": [(32, 64), (16, 32), (8, 16), (4, 8)],
+        "audio": [(50, 50), (32, 50), (4, 32)],
         "shape": [(64, 128), (32, 64), (4, 32)],
     }
+
+
+def test_the_audio_head_has_as_many_parameters_as_published() -> None:
+    assert sum(p.numel() for p in field("audio").harmoniser.parameters()) == 4_314
+
+
+def test_the_head_for_noisy_images_normalises_its_layers() -> None:
+    reader = field("denoising").harmoniser
+    assert [norm.normalized_shape for norm in reader.norms] == [(32,), (16,), (8,)]
+    assert not len(field("image").harmoniser.norms)
+    made = field("denoising", head_bias=0.0005)
+    assert made.coefficients().abs().max() < 0.1
 
 
 def test_only_the_composer_has_matrices() -> None:

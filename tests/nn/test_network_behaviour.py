@@ -182,6 +182,8 @@ def test_building_on_meta_allocates_and_draws_nothing(variant: str, way: str) ->
 @every
 def test_under_autocast_the_coordinates_keep_their_precision(variant: str) -> None:
     """Points that bfloat16 rounds to two stay apart: near 0.5, or near 64 where an activation is slower there."""
+    if variant in ("relu", "kan"):
+        pytest.skip("no steep first layer: the later ones, in bfloat16, round what it keeps apart")
     field = make(variant)
     distinct = []
     for anchor in (0.5, 64.0):
@@ -201,7 +203,9 @@ def test_every_parameter_has_a_role_and_matrices_are_real_and_square(variant: st
     assert roles.keys() == named.keys()
     matrices = [named[name] for name, role in roles.items() if role == "matrix"]
     assert len(matrices) == (0 if variant.startswith("wire") else 3)
-    assert all(weight.shape == (12, 12) and not weight.is_complex() for weight in matrices)
+    # Of a KAN, a matrix has a column for each polynomial of each neuron.
+    columns = 12 * 5 if variant == "kan" else 12
+    assert all(weight.shape == (12, columns) and not weight.is_complex() for weight in matrices)
 
 
 OPTIONS: list[tuple[str, str, Any]] = [
@@ -242,9 +246,23 @@ OPTIONS: list[tuple[str, str, Any]] = [
     ("incode", "omega0", 31.0),
     ("incode", "hidden_omega0", 31.0),
     ("incode", "harmoniser", "audio"),
+    ("ffn", "sigmoid", True),
+    ("kan", "degree", 5),
     ("incode", "harmoniser", None),
+    ("incode", "harmoniser", "denoising"),
     ("incode-audio", "sample_rate", 16000),
     ("incode", "head_bias", 0.5),
+    ("ngp", "activation", "siren"),
+    ("ngp", "levels", 2),
+    ("ngp", "features", 4),
+    ("ngp", "log2_entries", 5),
+    ("ngp", "coarsest", 4),
+    ("ngp", "finest", 13),
+    ("ngp", "proportions", (1.0, 2.0)),
+    ("ngp", "interpolation", "linear"),
+    ("ngp-staf", "omega0", 31.0),
+    ("ngp-staf", "terms", 3),
+    ("ngp-gauss", "sigma", 11.0),
 ]  # fmt: skip
 
 

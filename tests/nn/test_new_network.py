@@ -97,7 +97,7 @@ def test_the_command_line_lists_it_among_the_choices(capsys: pytest.CaptureFixtu
         timeout=120,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), "COLUMNS": "200"},
     )
-    assert "incode, toy" in " ".join(done.stdout.split()), done.stderr
+    assert "relu, toy" in " ".join(done.stdout.split()), done.stderr
 
 
 def test_a_name_belongs_to_one_network() -> None:

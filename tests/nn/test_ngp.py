@@ -8,9 +8,8 @@ import pytest
 import torch
 from torch.func import functional_call, grad, vmap
 
-from staf.nn import parameter_roles
+from staf.nn import ngp, parameter_roles
 from staf.nn.derivatives import gradient, laplacian
-from staf.nn.ngp import ngp
 from staf.training.stacked import StackedField
 
 DECODERS = ("relu", "siren", "finer", "staf", "gauss")

@@ -61,5 +61,5 @@ SPEC = NetworkSpec(
     rates=Rates(full_batch=2e-3),
     first_layer=SineLayer(factor=0.5),
     presets={"paper_image": Preset("As nobody has published it.", "paper_image", {"omega0": 7.0})},
-    neurons="64",
+    layers="4 activated layers of 64",
 )

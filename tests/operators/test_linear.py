@@ -5,8 +5,22 @@ from __future__ import annotations
 import pytest
 import torch
 
-from staf.operators import AreaDownsampling, LinearOperator, Mask, SampleMeans
+from staf.operators import (
+    AreaDownsampling,
+    Composed,
+    GaussianBlur,
+    Gradient,
+    Laplacian,
+    LinearOperator,
+    Mask,
+    MaskedFourier,
+    SampleMeans,
+    fan_beam,
+    parallel_beam,
+)
 
+ANGLES = torch.linspace(0, 3, 5)
+COILS = torch.randn(2, 5, 7, generator=torch.Generator().manual_seed(4), dtype=torch.complex128)
 MASK = torch.rand(5, 7, generator=torch.Generator().manual_seed(3)) < 0.4
 OPERATORS = {
     "area 1, one axis": AreaDownsampling((9,), 1),
@@ -17,6 +31,15 @@ OPERATORS = {
     "area to one cell": AreaDownsampling((5, 5), 5),
     "mask": Mask(MASK),
     "mask, one seen": Mask(torch.tensor([False, True, False])),
+    "blur": GaussianBlur((6, 8), 1.2),
+    "blur wider than the picture": GaussianBlur((4,), 3.0),
+    "blur, then coarser": Composed(GaussianBlur((6, 8), 1.0), AreaDownsampling((6, 8), 2)),
+    "gradient": Gradient((5, 7)),
+    "Laplacian": Laplacian((5, 7)),
+    "Fourier": MaskedFourier(MASK),
+    "Fourier, two coils": MaskedFourier(MASK, COILS),
+    "parallel rays": parallel_beam((6, 5), ANGLES),
+    "fan of rays": fan_beam((6, 5), ANGLES, source_distance=10, detector_distance=10, detectors=9, detector_size=2.0),
 }
 
 
@@ -56,8 +79,9 @@ def test_wrong_shapes_are_refused(operator):
         operator.A_adjoint(torch.zeros(*operator.output_shape, 2))
 
 
-def test_samples_of_an_observation_have_it_as_their_mean(operator):
-    assert isinstance(operator, SampleMeans)
+@pytest.mark.parametrize("name", [name for name, operator in OPERATORS.items() if isinstance(operator, SampleMeans)])
+def test_samples_of_an_observation_have_it_as_their_mean(name):
+    operator = OPERATORS[name]
     x = torch.randn(operator.input_shape, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
     index = torch.arange(torch.Size(operator.output_shape).numel()).flip(0)
     means = x.flatten()[operator.samples_of(index)].mean(0)

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from staf.ops import record_backends
-from staf.ops.volume_rendering import _check, composite, march, ray_box
-from staf.ops.volume_rendering.reference import composite_reference, march_reference
+from staf.ops.volume_rendering import Samples, _check, blocks, composite, march, ray_box, visible
+from staf.ops.volume_rendering.reference import composite_reference, march_reference, visible_reference
 
 COUNTS = (0, 1, 5, 40, 70, 33, 2)
 
@@ -146,6 +146,84 @@ def test_march_refuses_a_step_or_budget_of_nothing():
         march(origin, direction, *ray_box(origin, direction), occupied, step=0, budget=5)
     with pytest.raises(ValueError, match="budget must be at least 1 sample, got 0"):
         march(origin, direction, *ray_box(origin, direction), occupied, step=1.0, budget=0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "step", "share"),
+    [((16, 16, 16), 0.05, 0.5), ((64, 64, 64), 0.01, 0.03), ((9, 30, 17), 0.05, 0.3), ((4, 4, 4), 0.7, 1.0)],
+)
+@pytest.mark.parametrize("budget", [60_000, 700])
+def test_blocks_of_rays_find_what_the_formula_finds(shape, step, share, budget):
+    origin, direction, offset = rays(600)
+    occupied = torch.rand(shape, generator=torch.Generator().manual_seed(5)) < share
+    limits = ray_box(origin, direction)
+    expected = march_reference(origin, direction, *limits, occupied, step, budget, offset)
+    for ours, exact in zip(
+        blocks.march(origin, direction, *limits, occupied, step, budget, offset), expected, strict=True
+    ):
+        assert torch.equal(ours, exact)
+    with record_backends() as ran:
+        march(origin, direction, *limits, occupied, step=step, budget=budget, offset=offset)
+    assert ran == [("march", "loop")]
+
+
+def test_visible_samples_are_the_first_of_each_ray():
+    """Optical depth 2 a sample: exp(-2 i) of the light reaches sample i, and less than 1e-3 the fifth."""
+    distance = torch.arange(12.0)
+    samples = Samples(distance, torch.tensor([0] * 8 + [2] * 4), torch.tensor([0, 8, 8]), torch.tensor([8, 0, 4]))
+    density, width = torch.full((12,), 4.0), torch.full((12,), 0.5)
+    found = visible(samples, density, width, stop=1e-3, budget=12)
+    assert found.samples.tolist() == [4, 0, 4]
+    assert found.start.tolist() == [0, 4, 4]
+    assert found.distance.tolist() == [0, 1, 2, 3, 8, 9, 10, 11, 0, 0, 0, 0]
+    assert found.ray.tolist() == [0, 0, 0, 0, 2, 2, 2, 2, 0, 0, 0, 0]
+    cut = visible(samples, density, width, stop=1e-3, budget=6)
+    assert (cut.samples.tolist(), cut.start.tolist()) == ([4, 0, 2], [0, 4, 4])
+    assert cut.distance.tolist() == [0, 1, 2, 3, 8, 9]
+
+
+def test_what_is_not_visible_changes_little():
+    density, colour, distance, width, start, count, background = scene()
+    samples = Samples(distance, torch.zeros(len(distance), dtype=torch.long), start, count)
+    whole = composite(density, colour, distance, width, start, count, background)
+    found = visible(samples, 20 * density, width, stop=1e-3, budget=len(distance))
+    assert int(found.samples.sum()) < int(count.sum())
+    kept = composite(20 * density, colour, distance, width, start, found.samples, background)
+    whole = composite(20 * density, colour, distance, width, start, count, background)
+    assert (whole.colour - kept.colour).abs().max() < 2e-3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"stop": 0.0}, "stop must be above 0 and below 1, got 0.0"),
+        ({"budget": 0}, "budget must be at least 1 sample, got 0"),
+    ],
+)
+def test_visible_names_what_is_wrong(change, message):
+    density, _, distance, width, start, count, _ = scene()
+    samples = Samples(distance, torch.zeros(len(distance), dtype=torch.long), start, count)
+    given = {"samples": samples, "density": density, "width": width, "stop": 0.1, "budget": 10} | change
+    with pytest.raises(ValueError, match=message):
+        visible(**given)
+
+
+@pytest.mark.gpu
+def test_visible_samples_on_a_gpu():
+    origin, direction, offset = (t.cuda() for t in rays(1000))
+    occupied = torch.ones(8, 8, 8, dtype=torch.bool, device="cuda")
+    found = march(origin, direction, *ray_box(origin, direction), occupied, step=0.02, budget=200_000, offset=offset)
+    density = 40 * torch.rand(200_000, generator=torch.Generator().manual_seed(0)).cuda()
+    width = torch.full_like(density, 0.02)
+    for budget in (100_000, 3000):
+        with record_backends() as ran:
+            ours = visible(found, density, width, stop=1e-3, budget=budget)
+        assert ran == [("visible", "triton")]
+        expected = visible_reference(density, width, *found, 1e-3, budget)
+        # The share of light at the border may be rounded to either side.
+        assert (ours.samples - expected[3]).abs().sum() <= 4
+        if torch.equal(ours.samples, expected[3]):
+            assert all(torch.equal(one, other) for one, other in zip(ours, expected, strict=True))
 
 
 @pytest.mark.gpu

@@ -36,7 +36,8 @@ def executable() -> str | None:
 class Browser:
     """One tab in a fresh profile. `requests` and `complaints` collect what the page asks for and what goes wrong."""
 
-    def __init__(self) -> None:
+    def __init__(self, flags: list[str] = FLAGS, seconds: float = SECONDS) -> None:
+        self.flags, self.seconds = flags, seconds
         self.requests: list[str] = []
         self.complaints: list[str] = []
         self._number = 0
@@ -58,7 +59,7 @@ class Browser:
             os.dup2(11, 4)
 
         self._process = subprocess.Popen(
-            [path, *FLAGS, f"--user-data-dir={self._profile}", "about:blank"],
+            [path, *self.flags, f"--user-data-dir={self._profile}", "about:blank"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             preexec_fn=wire,
@@ -91,7 +92,7 @@ class Browser:
         if self._session is not None:
             message["sessionId"] = self._session
         os.write(self._commands, json.dumps(message).encode() + b"\0")
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + self.seconds
         while time.monotonic() < deadline:
             answer = self._read(deadline)
             if answer.get("id") == self._number:
@@ -117,7 +118,7 @@ class Browser:
 
     def until(self, expression: str) -> None:
         """Wait for what the browser does in its own time: loading, scrolling, turning touches into clicks."""
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + self.seconds
         while not self.evaluate(expression):
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{expression} did not come true; the page said {self.complaints}")

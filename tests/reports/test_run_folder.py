@@ -13,10 +13,18 @@ import staf
 from staf.reports import RunError, check_folder, configuration, report_html, write_run
 from tests.reports.conftest import small_fit, small_image
 
-FILES = ["config.json", "history.csv", "metrics.json", "model.safetensors", "reconstruction.png", "report.html"]
+FILES = [
+    "config.json",
+    "history.csv",
+    "metrics.json",
+    "model.safetensors",
+    "reconstruction.png",
+    "report.html",
+    "view.html",
+]
 
 
-def test_a_run_folder_holds_the_six_files_and_the_model_opens_alone(fit: staf.Fit, tmp_path: Path) -> None:
+def test_a_run_folder_holds_all_files_and_the_model_opens_alone(fit: staf.Fit, tmp_path: Path) -> None:
     paths = write_run(fit, tmp_path / "runs" / "first")
     assert sorted(path.name for path in paths.folder.iterdir()) == FILES
     field = staf.load(paths.model)

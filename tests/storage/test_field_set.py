@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import staf
+from staf.storage import file
 from staf.storage.field_set import load_many
 
 
@@ -62,6 +63,11 @@ def test_two_architectures_are_not_stacked(folder):
         ("{", "not an index"),
         (json.dumps({"fields": {"../evil": {}}}), "is not a file name"),
         (json.dumps({"fields": {}}), "lists no fitted fields"),
+        (json.dumps({"fields": []}), "not an index of fitted fields: fields must be data by name"),
+        (json.dumps({"fields": {"": {}}}), "is not a file name"),
+        (json.dumps({"fields": {"a\0b": {}}}), "is not a file name"),
+        (json.dumps({"fields": {"x" * 10**6: {}}}), "is not a file name"),
+        ("[" * 10**5, "nested too deeply"),
     ],
 )
 def test_a_folder_that_is_none_is_refused(tmp_path, text, message):
@@ -69,3 +75,15 @@ def test_a_folder_that_is_none_is_refused(tmp_path, text, message):
         (tmp_path / "index.json").write_text(text)
     with pytest.raises(staf.FileError, match=message):
         load_many(tmp_path)
+
+
+def test_fields_that_do_not_fit_their_own_architecture_are_refused(folder):
+    """Their tensors could not be stacked."""
+    name = load_many(folder).names[1]
+    path = folder / "fields" / f"{name}.safetensors"
+    field = staf.load(path)
+    tensors = field.module.state_dict()
+    first = next(iter(tensors))
+    file.write(path, {**tensors, first: tensors[first][:1]}, {**field.metadata, "kind": "field"})
+    with pytest.raises(staf.FileError, match="its architecture needs"):
+        load_many(folder)

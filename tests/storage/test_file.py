@@ -147,6 +147,15 @@ def test_truncated_anywhere_is_refused(tmp_path):
         ({"format": "1"}, "no format version"),
         ({"kind": "other"}, "not a fitted field"),
         ({"complex": 7}, "broken header"),
+        ({"signal": []}, "signal must be data by name, got list of 0"),
+        ({"convention": "middle"}, "convention must be 'centres' or 'ends', got 'middle'"),
+        ({"metrics": {"psnr": "high"}}, "metrics must be numbers by name"),
+        ({"metrics": 3}, "metrics must be numbers by name"),
+        ({"seed": 1.5}, "seed must be a whole number"),
+        ({"steps": -1}, "steps must be a whole number"),
+        ({"seconds": 1e999}, "seconds must be a number"),
+        ({"recipe": "default"}, "recipe must be data by name"),
+        ({"stopped": 3}, "stopped must be a text"),
     ],
 )
 def test_hostile_metadata_is_refused_before_anything_is_built(tmp_path, changes, message):

@@ -20,6 +20,7 @@ PAGES = Path(__file__).parents[2] / "docs" / "how-to"
         ("audio.md", {"again.wav", "16k.flac", "part.ogg", "song.safetensors", "long", "long.wav", "comparison.png"}),
         ("super-resolution.md", {"upscaled.png"}),
         ("denoising.md", {"denoised.png"}),
+        ("restoration.md", {"restored.png"}),
     ],
 )
 def test_every_block_runs(page, written, tmp_path, monkeypatch):

@@ -19,7 +19,8 @@ GROUPS = {
 
 def module_of(field: Any) -> nn.Module:
     """The network of a fitted field, or the network itself."""
-    module = field if isinstance(field, nn.Module) else getattr(field, "module", None)
+    # A fitted field is a module around its network.
+    module = field.module if hasattr(field, "metadata") and hasattr(field, "module") else field
     if not isinstance(module, nn.Module):
         raise TypeError(f"field must be an nn.Module or a FittedField, got {type(field).__name__}")
     return module

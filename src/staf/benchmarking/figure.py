@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from staf._extras import need
 from staf.benchmarking.report import three_figures
 
 RELEASED = {"released": "#9aa0a6", "released, torch.compile": "#c6a15b"}
@@ -12,6 +13,7 @@ RELEASED = {"released": "#9aa0a6", "released, torch.compile": "#c6a15b"}
 
 def draw(document: dict[str, Any], path: Path) -> Path:
     """Horizontal bars of milliseconds on a logarithmic axis, each with its ratio to the released form; a PNG."""
+    need("plot", "matplotlib")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -16,21 +16,21 @@ from staf.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from staf.comparison import Comparison, NetworkResult
-    from staf.kinds import Image
+    from staf.signals import Signal
 
 RESULTS, FIGURE, TABLE = "results", "comparison.png", "comparison.md"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compare(FitOptions):
-    """Fit several networks to an image with the same budget, and see who ends where.
+    """Fit several networks to an image or a scene with the same budget, and see who ends where.
 
     The folder (runs/NAME-compare unless --out names another) gets comparison.png, comparison.md and results/ with a
     file for each network. Ctrl-C keeps what is finished; --resume continues with the rest.
     """
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
-    """The image: PNG, JPEG, TIFF, WebP or NPY."""
+    """The image, PNG, JPEG, TIFF, WebP or NPY; or the folder of a scene."""
     models: Annotated[tuple[str, ...], arg(metavar="NAME...", help=f"Among {', '.join(MODEL_NAMES)}.")] = (
         "staf",
         "siren",
@@ -49,8 +49,8 @@ def run(options: Compare, terminal: Terminal) -> int:
     from staf.planning import plan
 
     image = open_signal(options.file)
-    if image.kind != "image":
-        raise UserError(f"compare draws images, and {options.file} is of kind {image.kind}")
+    if image.view.picture() is None:
+        raise UserError(f"compare draws images and scenes, and {options.file} is of kind {image.kind}")
     device, budget = options.device_name(), options.budget()
     models = list(dict.fromkeys(options.models))
     if not models:
@@ -61,7 +61,7 @@ def run(options: Compare, terminal: Terminal) -> int:
         for model, chosen in plans.items():
             terminal.explain(f"{model} on {device}:", chosen.reasons.values())
     folder = options.out or Path("runs") / f"{image.name}-compare"
-    _prepare(options, folder, 8 * MEBIBYTE * len(models) + 4 * image.array.nbytes)
+    _prepare(options, folder, 8 * MEBIBYTE * len(models) + 4 * image.nbytes)
     try:
         comparison = compare_networks(
             image, models, budget, folder / RESULTS, device=device, seed=options.seed or 0, progress=options.progress
@@ -83,8 +83,7 @@ def _prepare(options: Compare, folder: Path, needed: int) -> None:
         raise UserError(f"there is no interrupted comparison in {folder}: leave --resume out")
     if earlier and not (options.resume or options.overwrite):
         raise UserError(
-            f"{folder} already holds a comparison: pass --resume to continue it, --overwrite to replace it, or "
-            "another folder with --out"
+            f"{folder} already holds a comparison: pass --resume to continue it, or name another folder with --out"
         )
     prepare_folder(folder, needed)
     if options.overwrite:
@@ -98,7 +97,7 @@ def _stopped(stop: KeyboardInterrupt, terminal: Terminal) -> Stopped:
     return Stopped(message, getattr(stop, "signal_number", 2))
 
 
-def _show(options: Compare, terminal: Terminal, folder: Path, image: Image, comparison: Comparison) -> None:
+def _show(options: Compare, terminal: Terminal, folder: Path, image: Signal, comparison: Comparison) -> None:
     from staf._files import atomic_write
     from staf.comparison import network_table
 
@@ -131,7 +130,7 @@ def _row(result: NetworkResult) -> dict[str, Any]:
     return {**{name: getattr(result, name) for name in names}, "file": str(result.field_path)}
 
 
-def _draw(image: Image, results: Sequence[NetworkResult], path: Path) -> Path:
+def _draw(image: Signal, results: Sequence[NetworkResult], path: Path) -> Path:
     from staf._files import atomic_path
     from staf.comparison import comparison_figure
 

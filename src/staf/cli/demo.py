@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from staf._extras import need
 from staf.api import Fit, fit
 from staf.kinds import SAMPLES, Image, sample_photo
 from staf.kinds import open as open_signal
@@ -31,7 +32,7 @@ def square(photo: Image, side: int = SIDE) -> Image:
     """
     if min(photo.shape) <= side:
         return photo
-    from skimage.transform import resize_local_mean
+    resize_local_mean = need("image", "skimage.transform").resize_local_mean
 
     size = min(photo.shape)
     top, left = (photo.height - size) // 2, (photo.width - size) // 2

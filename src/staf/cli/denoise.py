@@ -21,7 +21,11 @@ from staf.cli.restoration import (
     draw,
     fit_task,
     open_image,
+    outcome,
+    predicted_by,
     start_for,
+    tell_choice,
+    tell_methods,
     write,
     write_metrics,
 )
@@ -37,8 +41,10 @@ if TYPE_CHECKING:
 class Denoise(RestorationOptions):
     """Denoise an image.
 
-    The folder (runs/NAME-denoise unless --out names another) gets denoised.png (or .tiff), model.safetensors and
-    metrics.json. A share of the pixels is held out of the fit, and its weights are those that predict them best. With
+    The folder (runs/NAME-denoise unless --out names another) gets denoised.png (or .tiff), model.safetensors,
+    metrics.json and report.html. A share of the pixels is held out of the fit, and its weights are those that predict
+    them best. denoised.png is the fit's, or that of total variation or non-local means where those pixels say that the
+    fit is not better; the command says which. With
     --photons the image is the clean truth instead: noise is added first, and comparison.png shows what the field,
     total variation and non-local means bring back, each tuned by the same held-out pixels. Ctrl-C leaves a checkpoint
     in the folder, and --resume continues from it.
@@ -104,41 +110,44 @@ def _finish(
     keep: KeepBestHeldOut,
     oracle: Oracle | None,
 ) -> int:
-    """Write what was fitted, beside the classical methods where the truth is known, and say how good it is."""
+    """Write what is returned, beside the classical methods where the truth is known, and say how good it is."""
     from staf.tasks import Denoising
     from staf.tasks.classical import denoised, measured
+    from staf.tasks.returned import returned_denoising
 
     task = fit.task
     assert isinstance(task, Denoising)
     # A fit that ended before held-out pixels were looked at has its last weights.
     kept = keep.best_step or fit.result.steps
-    files = write(folder, fit, name)
+    fit.save(folder / MODEL)
+    choice = returned_denoising(task, predicted_by(fit), options.model)
+    files = write(folder, fit, task, name, choice)
     document: Document = {
         "verb": "denoise",
         "file": str(options.file),
         "model": options.model,
-        "metrics": dict(fit.metrics),
         "kept_step": kept,
-        "steps": fit.result.steps,
-        "seconds": round(fit.result.seconds, 3),
-        "notes": list(fit.notes),
+        **outcome(fit, task, choice),
     }
     if oracle is not None:
         noisy = task.transform.clamp(task.target.cpu())
         files["noisy"] = str(as_picture(task, noisy).save(folder / name.replace("denoised", "noisy")))
-        rows = {options.model: (fit.metrics, task.transform.fitted(fit.reconstruction.values()))}
+        rows = {options.model: (fit.metrics, task.predict(predicted_by(fit)).cpu())}
         rows |= {method: (measured(task, values), values) for method, values in denoised(task).items()}
         document["methods"] = {method: measures for method, (measures, _) in rows.items()}
         document["noisy"] = measured(task, noisy)
         document["oracle"] = {"psnr": oracle.psnr, "step": oracle.step}
         files["comparison"] = draw(folder, task, rows)
-        table = [[method, f"{m['psnr']:.2f}", f"{m['ssim']:.4f}"] for method, (m, _) in rows.items()]
-        noisy_row = ["(noisy)", f"{document['noisy']['psnr']:.2f}", f"{document['noisy']['ssim']:.4f}"]
-        terminal.table(
-            f"{options.photons:g} photons, {options.file}", ["method", "PSNR dB", "SSIM"], [*table, noisy_row]
+        tell_methods(
+            terminal,
+            f"{options.photons:g} photons, {options.file}",
+            {**rows, "(noisy)": (document["noisy"], noisy)},
+            choice,
         )
         terminal.say(f"best step in hindsight (oracle): {oracle.psnr:.2f} dB at step {oracle.step}")
-    files["metrics"] = write_metrics(folder, document)
-    terminal.say(f"{files['denoised']}: the weights of step {kept} of {fit.result.steps}")
+    files |= write_metrics(folder, fit, document)
+    of = f"the weights of step {kept} of {fit.result.steps}" if choice.fitted else choice.method
+    terminal.say(f"{files['denoised']}: {of}")
+    tell_choice(terminal, choice)
     terminal.finish({**document, "out": str(folder), "files": files})
     return 0

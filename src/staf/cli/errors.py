@@ -16,7 +16,9 @@ INTERRUPTED = 130
 # Library exceptions whose message is meant for the user: module and name. They are looked up among the modules already
 # loaded, because one that is not loaded has raised nothing.
 _FOR_USERS = (
+    ("staf._extras", "MissingExtra"),
     ("staf._files", "WriteError"),
+    ("staf.export.errors", "ExportError"),
     ("staf.storage.file", "FileError"),
     ("staf.reports.errors", "RunError"),
     ("staf.signals.errors", "SignalError"),

@@ -22,10 +22,13 @@ from staf.kinds.options import ExportKind
 from staf.kinds.registry import kinds
 
 if TYPE_CHECKING:
+    from staf.api import FittedField
     from staf.kinds import Audio
     from staf.signals.view import View
 
 MODEL, WINDOWS, MANY = "model.safetensors", "windows.json", "index.json"
+# Files that hold the field itself; `staf.viewer.TARGETS` writes them.
+HOLDING = (".html", ".onnx", ".c", ".glsl", ".wgsl")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +41,8 @@ class ExportShared:
     """What to write: a file whose suffix decides the format, or for a folder of fit-many another folder."""
     format: Annotated[str | None, arg(metavar="SUFFIX", help_behavior_hint="")] = None
     """With a folder of fit-many: the format of every file, such as png; by default png (floats: tiff), wav or ply."""
+    half: Flag = False
+    """With .html: store large matrices as float16, at half the size."""
     overwrite: Flag = False
     """Replace what exists."""
     device: Device = None
@@ -76,8 +81,11 @@ def run(options: Export, terminal: Terminal) -> int:
         from staf.api import load
 
         field = load(source / MODEL if source.is_dir() else source)
+        if options.out.suffix.lower() in HOLDING:
+            return _export_holding(options, terminal, field, how)
+        _refuse_half(options)
         view = field.signal.view
-        check_suffix(view, options.out, view.suffixes())
+        check_suffix(view, options.out, (*view.suffixes(), *HOLDING))
         prepare_file(options.out, overwrite=options.overwrite)
         size = write_field(field.to(device), options.out, how, device=device, title="export", show=options.progress)
     terminal.say(f"{options.out}: {view.size_in_words(size)}")
@@ -85,11 +93,47 @@ def run(options: Export, terminal: Terminal) -> int:
     return 0
 
 
+def _export_holding(options: Export, terminal: Terminal, field: FittedField, how: Document) -> int:
+    """A file that holds the field itself."""
+    _check_holding(options, options.out, how)
+    prepare_file(options.out, overwrite=options.overwrite)
+    size = _write_holding(options, field, options.out)
+    terminal.say(f"{options.out}: {size / 1000:,.0f} kB, the field itself")
+    terminal.finish({"verb": "export", "field": str(options.field), "out": str(options.out), "bytes": size})
+    return 0
+
+
+def _write_holding(options: Export, field: FittedField, out: Path) -> int:
+    """Write it, and return its size in bytes."""
+    from staf.viewer import export
+
+    return export(field, out, half=options.half).stat().st_size
+
+
+def _check_holding(options: Export, out: Path, how: Document) -> None:
+    """Refuse options that are about renderings."""
+    if given := [f"--{name}" for name, value in how.items() if value is not None]:
+        raise UserError(f"{', '.join(given)} has no effect on {out.suffix}, which holds the field itself: leave it out")
+    if out.suffix.lower() != ".html":
+        _refuse_half(options)
+
+
+def _refuse_half(options: Export) -> None:
+    if options.half:
+        raise UserError(f"--half is for .html, got --out {options.out}")
+
+
 def _export_windows(options: Export, how: Document, device: str) -> tuple[View[Audio], dict[str, int]]:
     """A recording that was fitted in windows, joined."""
     from staf.kinds.audio.files import check_format
     from staf.windows import WindowedField, load_windows
 
+    _refuse_half(options)
+    if options.out.suffix.lower() in HOLDING:
+        raise UserError(
+            f"{options.field} holds a field for each window, and a {options.out.suffix} file holds one: export one of "
+            f"{options.field / 'fields'}, or all of it as .wav"
+        )
     whole = load_windows(options.field)
     check_suffix(whole.signal.view, options.out, whole.signal.view.suffixes())
     prepare_file(options.out, overwrite=options.overwrite)
@@ -116,7 +160,10 @@ def _export_many(options: Export, terminal: Terminal, how: Document, device: str
             # Options are those of the first field's kind.
             wanted = how if isinstance(options, _options(kind)) else {}
             try:
-                write_field(load(path).to(device), out, wanted, device=device, title=name, show=False)
+                if out.suffix.lower() in HOLDING:
+                    _write_holding(options, load(path), out)
+                else:
+                    write_field(load(path).to(device), out, wanted, device=device, title=name, show=False)
                 written[name] = str(out)
             except Exception as error:
                 if not is_mistake(error):
@@ -140,7 +187,7 @@ def _targets(options: Export) -> tuple[dict[str, tuple[Path, Path, str]], dict[s
     if not (options.field / MANY).is_file():
         raise UserError(f"{options.field} holds no {MODEL}, {WINDOWS} or {MANY}: it is not a folder that staf wrote")
     files = FieldFolder(options.field).files()
-    known = {suffix for kind in kinds().values() for suffix in kind.suffixes}
+    known = {suffix for kind in kinds().values() for suffix in kind.suffixes} | set(HOLDING)
     if options.out.suffix.lower() in known and not options.out.is_dir():
         # fit-windows numbers its fields, and writes windows.json once all are there.
         unfinished = "; if they are windows of one recording, finish it first with staf fit-windows --resume"
@@ -150,6 +197,10 @@ def _targets(options: Export) -> tuple[dict[str, tuple[Path, Path, str]], dict[s
             f"--out {options.out}{hint}"
         )
     chosen = None if options.format is None else "." + options.format.lower().lstrip(".")
+    if chosen in HOLDING:
+        _check_holding(options, Path(f"NAME{chosen}"), options.how())
+    else:
+        _refuse_half(options)
     targets, failed, refused = {}, {}, None
     for name, path in files.items():
         view = None
@@ -157,7 +208,7 @@ def _targets(options: Export) -> tuple[dict[str, tuple[Path, Path, str]], dict[s
             signal = from_metadata(read_header(path).metadata.get("signal", {}))
             view = signal.view
             out = options.out / (name + (chosen or view.suffix))
-            check_suffix(view, out, view.suffixes())
+            check_suffix(view, out, (*view.suffixes(), *HOLDING))
         except Exception as error:
             if not is_mistake(error):
                 raise
@@ -167,5 +218,5 @@ def _targets(options: Export) -> tuple[dict[str, tuple[Path, Path, str]], dict[s
         refuse_existing(out, overwrite=options.overwrite)
         targets[name] = path, out, signal.kind
     if chosen is not None and refused is not None and not targets:
-        check_suffix(refused, Path(f"NAME{chosen}"), refused.suffixes())
+        check_suffix(refused, Path(f"NAME{chosen}"), (*refused.suffixes(), *HOLDING))
     return targets, failed

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
+from staf._documents import Document
 from staf.cli.errors import UserError, edge
 from staf.cli.kinds import kind_of, options_of
-from staf.cli.options import MODEL_NAMES, FitOptions
+from staf.cli.options import MODEL_NAMES, FitOptions, Flag
 from staf.cli.outputs import MEBIBYTE, prepare_folder
+from staf.cli.overrides import Overrides, config_model, config_seed, planned
 from staf.cli.resuming import CHECKPOINT, check_folder, finishing, interrupted, resumed
 from staf.cli.terminal import Terminal
 from staf.kinds.options import FitKind
 
 if TYPE_CHECKING:
     from staf.api import Fit as FitResult
-    from staf.planning import Plan
+    from staf.planning import Budget, Plan
+    from staf.planning.situation import Rule
     from staf.signals.base import Signal
     from staf.training.task import Task
+    from staf.viewer import LiveView
 
 MEASURES = {
     "ssim": "SSIM {:.4g}",
@@ -35,12 +41,18 @@ MEASURES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitShared(FitOptions):
+class FitShared(Overrides, FitOptions):
     """Options of `staf fit` for every kind of signal."""
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
-    """The signal: an image (PNG, JPEG, TIFF, WebP, NPY), audio, a mesh, or an array (NPY, NPZ)."""
+    """The signal: an image (PNG, JPEG, TIFF, WebP, NPY), audio, a mesh, an array (NPY, NPZ), or a scene's folder."""
+    view: Flag = False
+    """Show the fit in the browser while it trains, with a button that stops it."""
     model: Annotated[str, arg(metavar="NAME", help=f"The network: {', '.join(MODEL_NAMES)}.")] = "staf"
+    quiet: Flag = False
+    """Print nothing but errors and notes."""
+    verbose: Flag = False
+    """Say what the plan chose, the whole recipe, and every file that was written."""
 
 
 class Fit(FitKind, FitShared):
@@ -54,16 +66,20 @@ def options_for(words: Sequence[str]) -> type[FitShared]:
 
 def run(options: Fit, terminal: Terminal) -> int:
     """Fit, write the run folder, say how good it is."""
-    from staf.planning import plan as make_plan
     from staf.reports.run_folder import existing
 
+    if options.quiet and options.verbose:
+        raise UserError("--quiet and --verbose contradict each other: give one of them")
+    options = _with_config(options)
+    options.use_threads()
+    terminal.quiet = options.quiet
     signal = options.open(options.file)
     device = options.device_name()
     folder = options.out or Path("runs") / f"{signal.name}-{options.model}"
     checkpoint = folder / CHECKPOINT
     seed, budget = options.seed or 0, options.budget()
     with edge():
-        make_plan(signal, budget, device=device.split(":")[0], model=options.model)
+        _planned(options, signal, budget, device).field(seed)
     check_folder(options, folder, "a fit" if existing(folder) else None)
     if options.resume:
         seed, budget = resumed(options, options.model, checkpoint)
@@ -72,21 +88,49 @@ def run(options: Fit, terminal: Terminal) -> int:
         hint = options.resume_hint()
         if options.resume and hint is not None:
             _check_same_data(source, checkpoint, hint)
-        plan = make_plan(source, budget, device=device.split(":")[0], model=options.model)
+        plan = _planned(options, source, budget, device)
     if reason is not None:
         plan.reasons["sampling"] = reason
-    if options.explain:
+    if options.explain or options.verbose:
         terminal.explain(f"{signal!r} on {device}:", plan.reasons.values())
+    if options.verbose:
+        terminal.note(f"recipe: {json.dumps(plan.recipe.to_plain())}")
     prepare_folder(folder, 8 * MEBIBYTE + 4 * signal.nbytes)
-    if options.progress and (note := signal.view.finish_note(device)):
+    if options.progress and not options.quiet and (note := signal.view.finish_note(device)):
         terminal.note(f"note: {note}")
     if options.overwrite and not options.resume:
         checkpoint.unlink(missing_ok=True)
-    fit = _fit(options, terminal, source, plan, seed, device, checkpoint)
-    with finishing(fit, folder, terminal):
-        files = _write(fit, folder, overwrite=options.overwrite or options.resume)
+    with _live(options, terminal, signal, plan) as live:
+        fit = _fit(options, terminal, source, plan, seed, device, checkpoint, live)
+        if live is not None:
+            live.done(fit.field)
+        with finishing(fit, folder, terminal):
+            files = _write(fit, folder, overwrite=options.overwrite or options.resume)
     _tell(options, terminal, fit, folder, files)
     return 0
+
+
+def _with_config(options: Fit) -> Fit:
+    """The options with the network and the seed of --config, where they are not given."""
+    model, seed = config_model(options.config), config_seed(options.config)
+    if model is None:
+        return options
+    if options.model not in ("staf", model):
+        raise UserError(f"--config is of {model}: leave --model {options.model} out")
+    changes: Document = {"model": model, "seed": seed if options.seed is None else options.seed}
+    return dataclasses.replace(options, **changes)
+
+
+def _planned(options: Fit, source: Signal | Task, budget: Budget, device: str) -> Plan:
+    """The plan for a signal or a task, with what the user decides of it."""
+    from staf.planning import plan as make_plan
+
+    def again(rules: Mapping[str, Rule | None] | None = None) -> Plan:
+        return make_plan(source, budget, device=device.split(":")[0], model=options.model, rules=rules)
+
+    plan = planned(options, source, again(), again)
+    limits = {name: getattr(budget, name) for name in ("steps", "seconds", "target_db")}
+    return dataclasses.replace(plan, recipe=plan.recipe.limited(**limits))
 
 
 def _check_same_data(source: Signal | Task, checkpoint: Path, hint: str) -> None:
@@ -103,8 +147,33 @@ def _check_same_data(source: Signal | Task, checkpoint: Path, hint: str) -> None
         raise UserError(hint)
 
 
+@contextlib.contextmanager
+def _live(options: Fit, terminal: Terminal, signal: Signal, plan: Plan) -> Iterator[LiveView | None]:
+    """The page that shows the fit, if it is wanted."""
+    if not options.view:
+        yield None
+        return
+    from staf.viewer import LiveView
+    from staf.viewer.payload import MOST_COORDINATES
+
+    if plan.field(0).in_features > MOST_COORDINATES:  # type: ignore[operator]
+        raise UserError(
+            f"--view shows fields of up to {MOST_COORDINATES} coordinates: leave it out for a {signal.kind}"
+        )
+    with LiveView(signal, convention=plan.recipe.convention) as live:
+        terminal.note(f"live view: {live.address}")
+        yield live
+
+
 def _fit(
-    options: Fit, terminal: Terminal, source: Signal | Task, plan: Plan, seed: int, device: str, checkpoint: Path
+    options: Fit,
+    terminal: Terminal,
+    source: Signal | Task,
+    plan: Plan,
+    seed: int,
+    device: str,
+    checkpoint: Path,
+    live: LiveView | None,
 ) -> FitResult:
     from staf.api import fit
     from staf.training import Interrupted
@@ -115,9 +184,10 @@ def _fit(
             plan=plan,
             seed=seed,
             device=device,
-            progress=None if options.progress else False,
+            progress=None if options.progress and not options.quiet else False,
             checkpoint=checkpoint,
             resume=checkpoint if options.resume else None,
+            callbacks=() if live is None else live,
         )
     except Interrupted as stop:
         raise interrupted(stop, checkpoint, terminal) from None
@@ -148,6 +218,9 @@ def _tell(options: Fit, terminal: Terminal, fit: FitResult, folder: Path, files:
         f"on {fit.device} ({fit.stopped})"
     )
     terminal.say(f"report: {files['report']}")
+    if options.verbose:
+        for name, path in files.items():
+            terminal.note(f"{name}: {path}")
     terminal.finish(
         {
             "verb": "fit",

@@ -57,6 +57,23 @@ def run(options: Inspect, terminal: Terminal) -> int:
     ]
     if terms:
         terminal.table("Learnt sinusoids C sin(Omega x + Phi)", ("layer", "term", "C", "Omega", "Phi"), terms)
+    grid = grid_rows(field.module)
+    if grid:
+        cells = [
+            [
+                "x".join(map(str, r["resolution"])),
+                f"{r['entries']:,}",
+                "dense" if r["dense"] else "hashed",
+                f"{r['used']:.1%}",
+                f"{r['sharing']:.2f}",
+                f"{r['collided']:.1%}",
+                f"{r['energy'] ** 0.5:.3g}",
+                f"{r['changed']:.1%}",
+            ]
+            for r in grid
+        ]
+        headings = ("cells", "rows", "", "rows used", "vertices a row", "shared", "size", "rows trained")
+        terminal.table("Hash grid, level by level", headings, cells)
     drawn = _draw(field, out)
     terminal.say(f"figure: {drawn}")
     terminal.finish(
@@ -69,6 +86,7 @@ def run(options: Inspect, terminal: Terminal) -> int:
             "parameters": parameters,
             "total": total,
             "sinusoids": activations,
+            "grid": grid,
         }
     )
     return 0
@@ -97,6 +115,16 @@ def activation_rows(module: nn.Module) -> list[Document]:
                 row = {"layer": name, "term": term, "amplitude": amplitude, "frequency": frequency, "phase": phase}
                 rows.append(row)
     return rows
+
+
+def grid_rows(module: nn.Module) -> list[Document]:
+    """Resolution, occupancy, collisions and energy of every level of every hash grid; see `LevelSummary`."""
+    from dataclasses import asdict
+
+    from staf.nn import HashGridEncoding
+
+    grids = [part for part in module.modules() if isinstance(part, HashGridEncoding)]
+    return [{**asdict(level), "resolution": list(level.resolution)} for grid in grids for level in grid.summary()]
 
 
 def _draw(field: FittedField, path: Path) -> Path:

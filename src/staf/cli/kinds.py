@@ -10,7 +10,7 @@ from types import new_class
 from typing import TypeVar
 
 from staf.kinds.formats import HEAD_BYTES, recognise
-from staf.kinds.registry import kinds
+from staf.kinds.registry import kind_of_folder, kinds
 
 # The kind whose options are shown where no file says otherwise.
 DEFAULT = "image"
@@ -43,7 +43,11 @@ def kind_of(words: Sequence[str], default: str = DEFAULT) -> str:
     >>> kind_of(["--help"]), kind_of(["--steps", "3", "missing.ply"])
     ('image', 'shape')
     """
-    for path in _files(words):
+    for word in (word for word in words if not word.startswith("-")):
+        path = Path(word)
+        folder = kind_of_folder(path) if path.is_dir() else None
+        if folder is not None:
+            return folder.name
         try:
             with open(path, "rb") as file:
                 format = recognise(file.read(HEAD_BYTES), path.suffix)

@@ -61,6 +61,7 @@ def dispatch(words: list[str]) -> int:
         raise UserError(f"unknown verb {first!r}{did_you_mean(first, VERBS)} (the verbs are {', '.join(VERBS)})")
     verb = VERBS[first].load()
     options = parse(verb.options_for(rest), rest, f"{program()} {first}")
+    VERBS[first].check()
     terminal = Terminal([program(), *words], as_json=getattr(options, "json", False))
     return verb.run(options, terminal)
 

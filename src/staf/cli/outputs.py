@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from staf._files import WriteError, atomic_write
+from staf._files import WriteError, check_writable
 from staf.cli.errors import UserError
 
 MEBIBYTE = 2**20
@@ -33,14 +33,12 @@ def prepare_file(path: Path, *, overwrite: bool) -> None:
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
     """The one rule of every verb: what exists is replaced only when that was asked for."""
     if path.exists() and not overwrite:
-        raise UserError(f"{path} exists: pass --overwrite to replace it, or another place with --out")
+        raise UserError(f"{path} exists: name another place with --out")
 
 
 def _probe(folder: Path, wanted: Path) -> None:
     """Make the folder and write into it; a failure names what the user asked for."""
-    probe = folder / ".staf-write-test"
     try:
-        atomic_write(probe, b"")
+        check_writable(folder)
     except WriteError as error:
         raise UserError(f"cannot write {wanted}: {str(error.strerror).rpartition(': ')[2]}") from error
-    probe.unlink()

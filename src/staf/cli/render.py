@@ -17,13 +17,15 @@ from staf.cli.outputs import prepare_file
 from staf.cli.terminal import Terminal
 from staf.kinds.options import RenderKind
 
+MODEL = "model.safetensors"
+
 
 @dataclass(frozen=True, kw_only=True)
 class RenderShared:
     """Options of `staf render` for every kind of signal."""
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
-    """A fitted field: model.safetensors of a run."""
+    """A fitted field: the folder of a run, or its model.safetensors."""
     out: OutFile = None
     """What to write; its suffix decides the format. By default beside the field."""
     overwrite: Flag = False
@@ -51,13 +53,14 @@ def run(options: Render, terminal: Terminal) -> int:
     from staf.api import load
 
     device = device_name(options.device)
-    field = load(options.file).to(device)
+    file = options.file / MODEL if options.file.is_dir() else options.file
+    field = load(file).to(device)
     view = field.signal.view
     out = options.out
     if out is None:
         with edge():
             ending = options.ending(field.signal, how, field.convention)
-        out = options.file.with_name(options.file.stem + ending)
+        out = file.with_name(file.stem + ending)
     check_suffix(view, out, view.rendered_suffixes())
     prepare_file(out, overwrite=options.overwrite)
     size = write_field(field, out, how, device=device, title="render", show=options.progress)

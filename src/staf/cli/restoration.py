@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from staf.kinds import Image
     from staf.planning import Budget, Plan
     from staf.signals.base import Signal
-    from staf.tasks import Denoising, SuperResolution
+    from staf.tasks import Denoising, InverseProblem
+    from staf.tasks.choice import Choice
     from staf.training.state import Callback
+    from staf.training.task import Predict
 
-    Restoration = Denoising | SuperResolution
+    Restoration = Denoising | InverseProblem
 
-MODEL, METRICS, FIGURE = "model.safetensors", "metrics.json", "comparison.png"
+MODEL, METRICS, FIGURE, REPORT = "model.safetensors", "metrics.json", "comparison.png", "report.html"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,27 +140,81 @@ def as_picture(task: Restoration, fitted: Tensor) -> Signal:
     return task.signal.from_values(task.transform.values(fitted.float()))
 
 
-def write(folder: Path, fit: Fit, name: str) -> dict[str, str]:
-    """The model, then the restored picture by file name; where each is."""
-    files = {"model": folder / MODEL, Path(name).stem: folder / name}
-    fit.save(folder / MODEL)
-    fit.reconstruction.save(folder / name)
-    return {name: str(path) for name, path in files.items()}
+def predicted_by(fit: Fit) -> Predict:
+    """The final weights as a function of coordinates, in bounded memory."""
+    from staf.training.prediction import predictor
+    from staf.training.stepper import points_at_once
+
+    return predictor(fit.module, points_at_once(next(fit.module.parameters()).device))
 
 
-def write_metrics(folder: Path, document: Document) -> str:
-    """metrics.json; where it is."""
+def write(folder: Path, fit: Fit, task: Restoration, name: str, choice: Choice) -> dict[str, str]:
+    """The picture that is returned, by file name; where it and the model, which is there already, are."""
+    picture = as_picture(task, choice.values)
+    fit.return_instead(picture, told(choice))
+    picture.save(folder / name)
+    return {"model": str(folder / MODEL), Path(name).stem: str(folder / name)}
+
+
+def outcome(fit: Fit, task: Restoration, choice: Choice) -> Document:
+    """What every restoration's document says: measures of what is returned, which it is and why, and of the fit."""
+    from staf.tasks.classical import measured
+
+    metrics = dict(fit.metrics)
+    if task.truth is not None:
+        metrics = measured(task, choice.values)
+    return {
+        "metrics": metrics,
+        "returned": choice.document(),
+        "fit_metrics": dict(fit.metrics),
+        "steps": fit.result.steps,
+        "seconds": round(fit.result.seconds, 3),
+        "notes": list(fit.notes),
+    }
+
+
+def told(choice: Choice) -> str:
+    """Which result is returned and why, in a sentence."""
+    return f"the result is {'the fit' if choice.fitted else 'not the fit but ' + choice.method}: {choice.reason}"
+
+
+def tell_choice(terminal: Terminal, choice: Choice) -> None:
+    terminal.say(told(choice))
+    if not choice.fitted:
+        terminal.say(f"{MODEL} holds the fit; with more steps or seconds it may become the better one")
+
+
+def tell_methods(
+    terminal: Terminal, title: str, rows: Mapping[str, tuple[dict[str, float], Tensor]], choice: Choice
+) -> None:
+    """The table of all methods, the one that is returned marked."""
+    table = [
+        [f"{method} (returned)" if method == choice.method else method, f"{m['psnr']:.2f}", f"{m['ssim']:.4f}"]
+        for method, (m, _) in rows.items()
+    ]
+    terminal.table(title, ["method", "PSNR dB", "SSIM"], table)
+
+
+def write_metrics(folder: Path, fit: Fit, document: Document) -> dict[str, str]:
+    """metrics.json and report.html; where they are."""
     import json
 
     from staf._files import atomic_write
     from staf._jsonable import jsonable
+    from staf.reports.page import report_html
 
     text = json.dumps(jsonable(document), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
     atomic_write(folder / METRICS, text)
-    return str(folder / METRICS)
+    atomic_write(folder / REPORT, report_html(fit, document["metrics"]))
+    return {"metrics": str(folder / METRICS), "report": str(folder / REPORT)}
 
 
-def draw(folder: Path, task: Restoration, rows: Mapping[str, tuple[dict[str, float], Tensor]]) -> str:
+def draw(
+    folder: Path,
+    task: Restoration,
+    rows: Mapping[str, tuple[dict[str, float], Tensor]],
+    observation: Tensor | None = None,
+) -> str:
     """comparison.png: the truth, the observation, and every method with its dB."""
     from staf._files import atomic_path
     from staf.figures.restoration import restoration_comparison
@@ -170,7 +226,7 @@ def draw(folder: Path, task: Restoration, rows: Mapping[str, tuple[dict[str, flo
         return values.cpu().reshape(height, width, -1).numpy()
 
     truth = picture(task.transform.fitted(task.truth.values()))
-    observed = task.observation.cpu().movedim(0, -1).numpy()
+    observed = (task.observation if observation is None else observation).cpu().movedim(0, -1).numpy()
     titles = {f"{name}  {measures['psnr']:.2f} dB": picture(values) for name, (measures, values) in rows.items()}
     with atomic_path(folder / FIGURE) as temporary:
         restoration_comparison(truth, observed, titles).savefig(temporary, dpi=110)

@@ -36,22 +36,24 @@ def check_folder(options: FitOptions, folder: Path, holds: str | None) -> None:
             raise UserError(f"there is no interrupted fit in {folder} ({CHECKPOINT} is missing): leave --resume out")
     elif not options.overwrite:
         if checkpoint.exists():
-            raise UserError(f"{folder} holds an interrupted fit: --resume continues it, --overwrite starts again")
+            raise UserError(f"{folder} holds an interrupted fit: --resume continues it, another --out starts a new one")
         if holds is not None:
-            raise UserError(f"{folder} already holds {holds}: pass --overwrite to replace it, or another --out")
+            raise UserError(f"{folder} already holds {holds}: name another folder with --out")
 
 
 def resumed(options: FitOptions, model: str, checkpoint: Path) -> tuple[int, Budget]:
     """Seed and budget of the interrupted fit; options that contradict it are refused, not ignored."""
+    from staf.nn.networks import model_of
     from staf.planning import Budget
     from staf.storage import FileError, read_header
 
     about = read_header(checkpoint).metadata
     try:
-        recipe, seed, fitted = about["recipe"], about["seed"], (about["architecture"] or {}).get("name", model)
+        recipe, seed = about["recipe"], about["seed"]
+        fitted = model if not about["architecture"] else model_of(about["architecture"])
         saved = {"--seed": seed, **{f"--{n.replace('_', '-')}": recipe[n] for n in ("steps", "seconds", "target_db")}}
     except (KeyError, TypeError, AttributeError):
-        raise FileError(f"{checkpoint} is not a complete checkpoint: start again with --overwrite") from None
+        raise FileError(f"{checkpoint} is not a complete checkpoint: start again with another --out") from None
     given = {
         "--seed": options.seed,
         "--steps": options.steps,
@@ -89,7 +91,9 @@ def finishing(fit: Fit, folder: Path, terminal: Terminal) -> Iterator[None]:
         # A fit of less than a minute may have left no checkpoint.
         kept = (folder / CHECKPOINT).exists()
         message += (
-            f"the rest:\n{terminal.resume_command()}" if kept else f"all of it again:\n{terminal.rerun_command()}"
+            f"the rest:\n{terminal.resume_command()}"
+            if kept
+            else f"all of it again, with another --out:\n{terminal.rerun_command()}"
         )
         raise Stopped(message, getattr(stop, "signal_number", SIGINT)) from None
     except WriteError as error:

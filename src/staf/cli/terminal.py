@@ -16,22 +16,20 @@ class Terminal:
     def __init__(self, command: Sequence[str], *, as_json: bool = False) -> None:
         self.command = list(command)
         self.as_json = as_json
+        self.quiet = False
 
     def resume_command(self) -> str:
         """The command that continues what this one began, ready to be pasted into a shell."""
-        return self._again("--resume")
+        words = [word for word in self.command[1:] if word not in ("--resume", "--overwrite")]
+        return f"{self.command[0]} {shlex.join([*words, '--resume'])}"
 
     def rerun_command(self) -> str:
         """The command that does all of this one again."""
-        return self._again("--overwrite")
-
-    def _again(self, flag: str) -> str:
-        words = [word for word in self.command[1:] if word not in ("--resume", "--overwrite")]
-        return f"{self.command[0]} {shlex.join([*words, flag])}"
+        return f"{self.command[0]} {shlex.join(self.command[1:])}"
 
     def say(self, text: str = "") -> None:
         """A line of the result, for people."""
-        if not self.as_json:
+        if not (self.as_json or self.quiet):
             print(text)
 
     def note(self, text: str) -> None:

@@ -21,7 +21,11 @@ from staf.cli.restoration import (
     draw,
     fit_task,
     open_image,
+    outcome,
+    predicted_by,
     start_for,
+    tell_choice,
+    tell_methods,
     write,
     write_metrics,
 )
@@ -35,16 +39,19 @@ if TYPE_CHECKING:
 
 # kodim03 at 128x128, 4x: 28.1 dB with 1, 28.5 with 2, 28.5 with 4; Lanczos 27.7.
 SAMPLES = 2
+# The share of pixels that is not fitted, by which the result is chosen.
+HELD_OUT = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
 class Upscale(RestorationOptions):
     """Upscale an image.
 
-    The folder (runs/NAME-upscale unless --out names another) gets upscaled.png (or .tiff), model.safetensors and
-    metrics.json. With --evaluate the image is the truth instead: it is averaged down first, and comparison.png shows
-    what the field, bicubic and Lanczos bring back. Ctrl-C leaves a checkpoint in the folder, and --resume continues
-    from it.
+    The folder (runs/NAME-upscale unless --out names another) gets upscaled.png (or .tiff), model.safetensors,
+    metrics.json and report.html. upscaled.png is the fit's, or that of bicubic or Lanczos interpolation where held-out
+    pixels say that the fit is not better; the command says which. With --evaluate the image is the truth instead: it is
+    averaged down first, and comparison.png shows what the field, bicubic and Lanczos bring back. Ctrl-C leaves a
+    checkpoint in the folder, and --resume continues from it.
     """
 
     factor: Annotated[int, arg(metavar="N")] = 4
@@ -62,6 +69,8 @@ def options_for(words: Sequence[str]) -> type[object]:
 def run(options: Upscale, terminal: Terminal) -> int:
     """Fit the coarse pixels, write the fine ones."""
     image = open_image(options)
+    import torch
+
     from staf.planning.plans import paper_staf_super_resolution
     from staf.planning.restoration import super_resolution
     from staf.tasks import Oracle, SuperResolution
@@ -70,11 +79,17 @@ def run(options: Upscale, terminal: Terminal) -> int:
     samples = options.samples if options.samples is not None else (1 if options.paper else SAMPLES)
     name = "upscaled.tiff" if image.dtype.kind == "f" else "upscaled.png"
     start = start_for(options, "upscale", image, [name, MODEL, METRICS, FIGURE])
+    how: Document = {
+        "samples": samples,
+        "convention": convention,
+        "held_out": 0.0 if options.paper else HELD_OUT,
+        "generator": torch.Generator().manual_seed(start.seed),
+    }
     with edge():
         if options.evaluate:
-            task = SuperResolution.simulated(image, options.factor, samples=samples, convention=convention)
+            task = SuperResolution.simulated(image, options.factor, **how)
         else:
-            task = SuperResolution(image, options.factor, samples=samples, convention=convention)
+            task = SuperResolution(image, options.factor, **how)
         device = options.device_name().split(":")[0]
         plan = (
             paper_staf_super_resolution(task)
@@ -88,37 +103,39 @@ def run(options: Upscale, terminal: Terminal) -> int:
 
 
 def _finish(options: Upscale, terminal: Terminal, folder: Path, name: str, fit: Fit, oracle: Oracle | None) -> int:
-    """Write what was fitted, beside the classical methods where the truth is known, and say how good it is."""
+    """Write what is returned, beside the classical methods where the truth is known, and say how good it is."""
     from staf.tasks import SuperResolution
     from staf.tasks.classical import measured, upscaled
+    from staf.tasks.returned import corrected, returned_upscaling
 
     task = fit.task
     assert isinstance(task, SuperResolution)
-    files = write(folder, fit, name)
+    fit.save(folder / MODEL)
+    choice = returned_upscaling(task, predicted_by(fit), options.model)
+    files = write(folder, fit, task, name, choice)
     document: Document = {
         "verb": "upscale",
         "file": str(options.file),
         "model": options.model,
         "factor": options.factor,
         "samples": task.samples,
-        "metrics": dict(fit.metrics),
-        "steps": fit.result.steps,
-        "seconds": round(fit.result.seconds, 3),
-        "notes": list(fit.notes),
+        **outcome(fit, task, choice),
     }
     if oracle is not None:
-        rows = {options.model: (fit.metrics, task.transform.fitted(fit.reconstruction.values()))}
+        fitted = corrected(task, task.predict(predicted_by(fit)).cpu().T.reshape(-1, *task.signal.shape))
+        rows = {options.model: (measured(task, fitted), fitted)}
         for method, values in upscaled(task).items():
             rows[method] = (measured(task, values), values)
             files[method.lower()] = str(as_picture(task, values).save(folder / f"{method.lower()}{Path(name).suffix}"))
+        rows.setdefault(choice.method, (document["metrics"], choice.values))
         document["methods"] = {method: measures for method, (measures, _) in rows.items()}
         document["oracle"] = {"psnr": oracle.psnr, "step": oracle.step}
         files["comparison"] = draw(folder, task, rows)
-        table = [[method, f"{m['psnr']:.2f}", f"{m['ssim']:.4f}"] for method, (m, _) in rows.items()]
-        terminal.table(f"{options.factor}x of {options.file}", ["method", "PSNR dB", "SSIM"], table)
+        tell_methods(terminal, f"{options.factor}x of {options.file}", rows, choice)
         terminal.say(f"best step in hindsight (oracle): {oracle.psnr:.2f} dB at step {oracle.step}")
-    files["metrics"] = write_metrics(folder, document)
+    files |= write_metrics(folder, fit, document)
     height, width = task.signal.shape
     terminal.say(f"{files['upscaled']}: {width}x{height} pixels")
+    tell_choice(terminal, choice)
     terminal.finish({**document, "out": str(folder), "files": files})
     return 0

@@ -10,11 +10,11 @@ from staf.comparison.result_file import NetworkResult
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from staf.kinds import Image
+    from staf.signals import Signal
 
 
-def comparison_figure(image: Image, results: Sequence[NetworkResult]) -> Figure:
-    """The reconstructions beside the image, zoomed, with error maps and curves, in the order given."""
+def comparison_figure(image: Signal, results: Sequence[NetworkResult]) -> Figure:
+    """The reconstructions beside the image, or a scene's first view, zoomed, with error maps and curves, in order."""
     from staf.figures import Contender, comparison
     from staf.training import History
 
@@ -22,5 +22,8 @@ def comparison_figure(image: Image, results: Sequence[NetworkResult]) -> Figure:
         Contender(result.model, result.reconstruction(), result.metrics["psnr"], History.from_plain(result.history))
         for result in results
     ]
+    target = image.view.picture()
+    if target is None:
+        raise ValueError(f"a {image.view.noun} has no picture to compare")
     low, high = image.value_range
-    return comparison(image.array, contenders, value_range=(float(low), float(high)))
+    return comparison(target, contenders, value_range=(float(low), float(high)))

@@ -1,7 +1,7 @@
-"""Fit several networks to one image under the same budget; each leaves a result file, so that a comparison resumes.
+"""Fit several networks to one signal under the same budget; each leaves a result file, so that a comparison resumes.
 
 A finished network is not fitted again while its result file exists. The file's name ends with a hash of the library's
-minor version, the image's samples, the network, the seed and the budget.
+minor version, the signal's samples, the network, the seed and the budget.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from staf import __version__
 from staf._jsonable import digest
@@ -28,12 +30,12 @@ from staf.comparison.result_file import (
 
 if TYPE_CHECKING:
     from staf.api import Fit
-    from staf.kinds import Image
     from staf.planning import Budget, Plan
+    from staf.signals import Signal
 
 PROTOCOL = (
     "each network with its default plan on the device, same budget; PSNR of the final weights, one fresh pass over all "
-    "pixels, clamped, peak 1"
+    "pixels (of a scene: of the held-out views), clamped, peak 1"
 )
 
 
@@ -46,7 +48,7 @@ class Comparison:
 
 
 def compare_networks(
-    image: Image,
+    image: Signal,
     models: Sequence[str],
     budget: Budget,
     folder: Path,
@@ -61,7 +63,7 @@ def compare_networks(
     the network that was being fitted: the same call continues from it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    sha256 = array_hash(image.array)
+    sha256 = array_hash(np.asarray(image))
     paths: dict[str, Path] = {}
     for model in models:
         key = digest({"staf": _minor(), "image": sha256, "model": model, "seed": seed, "budget": budget})
@@ -102,7 +104,7 @@ def compare_networks(
 
 
 def fit_network(
-    image: Image, model: str, budget: Budget, *, device: str, seed: int, checkpoint: Path, progress: bool
+    image: Signal, model: str, budget: Budget, *, device: str, seed: int, checkpoint: Path, progress: bool
 ) -> tuple[Fit, Plan]:
     """One network by its default plan for the budget, resumed from its checkpoint if there is one."""
     from staf.planning import plan
@@ -129,7 +131,7 @@ def _minor() -> str:
     return ".".join(__version__.split(".")[:2])
 
 
-def _label(image: Image, model: str, seed: int) -> str:
+def _label(image: Signal, model: str, seed: int) -> str:
     return f"{image.name} {model} seed {seed}"
 
 

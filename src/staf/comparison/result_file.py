@@ -39,7 +39,7 @@ class NetworkResult(NetworkRow):
         return self.path.with_name(f"{self.path.stem}.safetensors")
 
     def reconstruction(self) -> np.ndarray:
-        """The reconstruction (h, w, c) in the image's own samples."""
+        """The reconstruction (h, w, c) in the image's own samples; of a scene, its first view."""
         with np.load(_arrays(self.path), allow_pickle=False) as file:
             return np.asarray(file["reconstruction"])
 
@@ -63,7 +63,7 @@ def write_result(path: Path, about: Mapping[str, Any], fit: Fit, plan: Plan) -> 
     """Write the field, the reconstruction and, last, the result file of a fit; `about` says what was run and where."""
     fit.save(path.with_name(f"{path.stem}.safetensors"))
     with atomic_path(_arrays(path)) as temporary:
-        np.savez_compressed(temporary, reconstruction=fit.reconstruction.array)
+        np.savez_compressed(temporary, reconstruction=fit.signal.view.picture(fit.reconstruction))
     outcome = {
         "status": "done",
         "metrics": dict(fit.metrics),

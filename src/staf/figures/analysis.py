@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from staf._documents import Document
+from staf._extras import need
 from staf.figures.palette import BLACK, COLOURS, DASHES
 
 if TYPE_CHECKING:
@@ -193,6 +194,7 @@ def _eigenfunction(axes: Axes, values: np.ndarray, colour: str) -> None:
 
 
 def _figure(width: float, height: float) -> Figure:
+    need("plot", "matplotlib")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

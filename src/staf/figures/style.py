@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from staf._documents import Document
+from staf._extras import need
 from staf.figures.palette import COLOURS, DASHES
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ def new_figure(width: float, height: float) -> Figure:
     >>> new_figure(4, 3).get_size_inches().tolist()
     [4.0, 3.0]
     """
+    need("plot", "matplotlib")
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from staf._documents import Document
+from staf._extras import need
 from staf.figures.palette import BLACK, BLUE, COLOURS, DASHES, ORANGE, RED, SKY
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def layer_distributions(data: Document) -> Figure:
 
 def gradient_gain(data: Document) -> Figure:
     """Predicted and measured gain of each layer, on a logarithmic scale around one."""
+    need("plot", "matplotlib")
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     figure, axes = _figure(1, 1, 6.0, 3.8)
@@ -225,6 +227,7 @@ DRAWERS: dict[str, Callable[[Document], Figure]] = {
 
 
 def _figure(rows: int, columns: int, width: float, height: float, **options: Any) -> tuple[Figure, Any]:
+    need("plot", "matplotlib")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

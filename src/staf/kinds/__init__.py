@@ -22,6 +22,7 @@ __all__ = [
     "Grid",
     "Image",
     "Kind",
+    "Scene",
     "Shape",
     "from_metadata",
     "open",
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from staf.kinds.image.signal import Image
     from staf.kinds.opening import open
     from staf.kinds.registry import Format, Kind, from_metadata, register, unregister
+    from staf.kinds.scene.signal import Scene
     from staf.kinds.shape.signal import Shape
 
 

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from torch import Tensor
 
+from staf._extras import MissingExtra
 from staf.kinds.formats import HEAD_BYTES, readable, recognise
-from staf.kinds.registry import kinds, resolve
+from staf.kinds.plain_arrays import plain_array
+from staf.kinds.registry import kind_of_folder, kinds, resolve
 from staf.signals.base import Signal
-from staf.signals.errors import SignalError
+from staf.signals.errors import SignalError, damage_named
 
 if TYPE_CHECKING:
     import PIL.Image
@@ -62,6 +64,8 @@ def open(
         renamed = copy.copy(source)
         renamed.name = source.name if name is None else name
         return renamed
+    if isinstance(source, np.ndarray):
+        source = plain_array(source, "the array")
     asked = [known for known in kinds().values() if known.opens is not None and kind in (None, known.name)]
     if layout is not None:
         layouts = [name for known in asked for name in known.layouts]
@@ -83,27 +87,46 @@ def _open_file(path: Path, name: str | None, kind: str | None, max_pixels: int) 
     try:
         if not path.exists():
             raise SignalError("there is no such file")
-        if path.is_dir():
-            raise SignalError("it is a folder")
-        if not path.is_file():
-            raise SignalError("it is not a regular file")
-        with path.open("rb") as file:
-            head = file.read(HEAD_BYTES)
-        if not head:
-            raise SignalError("the file is empty")
-        format = recognise(head, path.suffix, kind)
-        if format is None:
-            wanted = "" if kind is None else f" of kind {kind!r}"
-            raise SignalError(f"its first bytes are those of no known format{wanted}; this version reads {readable()}")
-        if format.reader is None:
-            raise SignalError(f"it is {format.name} ({format.kind}), and this version reads {readable()}")
-        signal = format.load_reader()(path, max_pixels)
+        signal = _read_folder(path, kind, max_pixels) if path.is_dir() else _read_file(path, kind, max_pixels)
     except OSError as error:
         raise SignalError(f"cannot open {str(path)!r}: {error.strerror or error}") from error
+    except MissingExtra as error:
+        raise MissingExtra(f"cannot open {str(path)!r}: {error}", name=error.name) from error
     except MemoryError as error:
         raise SignalError(f"cannot open {str(path)!r}: there is not enough memory for it") from error
     except (SignalError, ValueError) as error:
         raise SignalError(f"cannot open {str(path)!r}: {error}") from error
-    signal.name = path.stem if name is None else name
+    # The folder's own name where the path is "." or ends in "..".
+    signal.name = (path.resolve().name if path.is_dir() else path.stem) if name is None else name
     signal.source = str(path)
     return signal
+
+
+def _read_file(path: Path, kind: str | None, max_pixels: int) -> Signal:
+    if not path.is_file():
+        raise SignalError("it is not a regular file")
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    if not head:
+        raise SignalError("the file is empty")
+    format = recognise(head, path.suffix, kind)
+    if format is None:
+        wanted = "" if kind is None else f" of kind {kind!r}"
+        raise SignalError(f"its first bytes are those of no known format{wanted}; this version reads {readable()}")
+    if format.reader is None:
+        raise SignalError(f"it is {format.name} ({format.kind}), and this version reads {readable()}")
+    with damage_named(format.name):
+        return format.load_reader()(path, max_pixels)
+
+
+def _read_folder(path: Path, kind: str | None, max_pixels: int) -> Signal:
+    found = kind_of_folder(path)
+    if found is None or kind not in (None, found.name) or found.folder_reader is None:
+        known = "; ".join(
+            f"one of a {known.name} has {' or '.join(known.folder_marks)}"
+            for known in kinds().values()
+            if known.folder_marks and kind in (None, known.name)
+        )
+        raise SignalError("it is a folder" + (f", and {known}" if known else ""))
+    with damage_named(found.name):
+        return resolve(found.folder_reader)(path, max_pixels)

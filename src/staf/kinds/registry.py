@@ -72,6 +72,8 @@ class Kind:
         layouts: what the argument `layout` of `staf.open` may say for this kind.
         options: the module with its options for the command line: `Fit`, `Render` and `Export`, each optional.
         suffixes: those of its files; they tell the kind of a file that does not exist.
+        folder_marks: names of files, one of which shows that a folder is a signal of this kind.
+        folder_reader: function(path, limit) that reads such a folder.
         order: kinds with a lower number are asked first.
     """
 
@@ -83,6 +85,8 @@ class Kind:
     options: str | ModuleType | None = None
     suffixes: tuple[str, ...] = ()
     order: int = 100
+    folder_marks: tuple[str, ...] = ()
+    folder_reader: str | Reader | None = None
 
     @property
     def class_name(self) -> str:
@@ -125,6 +129,16 @@ def kinds() -> dict[str, Kind]:
     """Every kind by name, in the order in which they are asked."""
     every = [*_found(), *_registered.values()]
     return {kind.name: kind for kind in sorted(every, key=lambda kind: (kind.order, kind.name))}
+
+
+def kind_of_folder(folder: Path) -> Kind | None:
+    """The kind of signal that a folder is, or None.
+
+    >>> kind_of_folder(Path("/no/such/folder")) is None
+    True
+    """
+    marked = (kind for kind in kinds().values() if any((folder / mark).is_file() for mark in kind.folder_marks))
+    return next(marked, None)
 
 
 def from_metadata(metadata: Entries) -> Signal:

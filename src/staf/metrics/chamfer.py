@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from staf._extras import need
 from staf._typing import Float
 
 
@@ -27,10 +28,10 @@ def chamfer(first: Float[Tensor, "n d"], second: Float[Tensor, "m d"]) -> Float[
             raise ValueError(f"{name} must hold numbers only, got NaN or Inf")
     if first.shape[1] != second.shape[1]:
         raise ValueError(f"both clouds must have one dimension, got {first.shape[1]} and {second.shape[1]}")
-    from scipy.spatial import KDTree
+    tree = need("shape", "scipy.spatial").KDTree
 
     x, y = (points.detach().cpu().double().numpy() for points in (first, second))
-    forth, back = KDTree(y).query(x)[0], KDTree(x).query(y)[0]
+    forth, back = tree(y).query(x)[0], tree(x).query(y)[0]
     return torch.tensor(chamfer_of_distances(forth, back), dtype=torch.float64)
 
 

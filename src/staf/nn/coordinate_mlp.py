@@ -32,6 +32,7 @@ class CoordinateMLP(nn.Module):
             One that returns the same module each time shares it between the layers on purpose.
         first_activation: makes the first layer's activation, where it differs.
         encoding: a module with `out_features`, applied to the coordinates first.
+        output_activation: applied to the linear output; none by default.
         weights: a weight law of `staf.nn.init`; torch's default otherwise.
 
     >>> from staf.nn import CoordinateMLP, SineSeries
@@ -53,6 +54,7 @@ class CoordinateMLP(nn.Module):
         first_activation: Callable[[], nn.Module] | None = None,
         encoding: nn.Module | None = None,
         skip: bool = False,
+        output_activation: nn.Module | None = None,
         weights: WeightLaw | None = None,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
@@ -78,6 +80,7 @@ class CoordinateMLP(nn.Module):
         layers += [Linear(width, width, device=device, dtype=dtype) for _ in range(depth - 1)]
         self.layers = nn.ModuleList(layers)
         self.output = Linear(width, self.out_features, device=device, dtype=dtype)
+        self.output_activation = output_activation
 
         law = weights or TorchWeights()
         for index, (linear, module) in enumerate(zip(layers, chosen, strict=True)):
@@ -105,8 +108,9 @@ class CoordinateMLP(nn.Module):
                 a = layer(z)
                 z = self.activation(index)(a) + a
             else:
-                z = _activated(layer, self.activation(index), z)
-        return self.output(z)
+                z = activated(layer, self.activation(index), z)
+        values: Tensor = self.output(z)
+        return values if self.output_activation is None else cast(Tensor, self.output_activation(values))
 
     def _sine_layers(self, coordinates: Tensor) -> list[ops.SineLayer] | None:
         """Weights, biases and sinusoids of all layers, where a GPU gains by computing them as one operation and nobody
@@ -114,7 +118,11 @@ class CoordinateMLP(nn.Module):
         """
         if not coordinates.is_cuda or not fused_allowed() or self.skip or self.encoding is not None:
             return None
-        if type(self.output) is not Linear or has_hooks(self.output, *self.layers, *self.activations):
+        if (
+            self.output_activation is not None
+            or type(self.output) is not Linear
+            or has_hooks(self.output, *self.layers, *self.activations)
+        ):
             return None
         layers = []
         for index, layer in enumerate(self.layers):
@@ -140,7 +148,7 @@ def single_sine(omega0: float, device: torch.device) -> tuple[Tensor, Tensor, Te
         return tuple(torch.tensor([value], device=device) for value in (1.0, omega0, 0.0))  # type: ignore[return-value]
 
 
-def _activated(layer: nn.Module, activation: nn.Module, z: Tensor) -> Tensor:
+def activated(layer: nn.Module, activation: nn.Module, z: Tensor) -> Tensor:
     """activation(layer(z)), as one operation where that is faster on a GPU and neither module has hooks."""
     if (
         z.is_cuda

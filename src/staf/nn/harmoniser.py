@@ -17,9 +17,16 @@ from staf.nn.linear import Linear
 from staf.nn.mfcc import mfcc
 from staf.nn.residual import ImageStem, ShapeStem
 
-SignalName = Literal["image", "audio", "shape"]
-HEADS = {"image": (64, 64, 32, 4), "audio": (50, 32, 4), "shape": (128, 64, 32, 4)}
-AXES = {"image": 3, "audio": 2, "shape": 4}
+SignalName = Literal["image", "denoising", "audio", "shape"]
+HEADS = {
+    "image": (64, 64, 32, 4),
+    "denoising": (64, 32, 16, 8, 4),
+    "audio": (50, 50, 32, 4),
+    "shape": (128, 64, 32, 4),
+}
+LAYOUTS = {"image": "(c, h, w)", "denoising": "(c, h, w)", "audio": "(c, n)", "shape": "(1, d, h, w)"}
+# The head that reads a noisy image normalises what its layers say.
+NORMALISED = ("denoising",)
 LARGEST_SHAPE = 128
 
 
@@ -27,8 +34,9 @@ class Harmoniser(nn.Module):
     """Features of the observation, then a SiLU head to (a, b, c, d).
 
     An image is read by the first stage of a ResNet-34, a shape by two stages of an 18-layer 3D ResNet, both trained
-    with the field; audio by 50 MFCCs. The head starts with weights N(0, 0.001^2) and every bias at `head_bias`, so the
-    four numbers start near `head_bias`.
+    with the field; audio by 50 MFCCs. A noisy image (`denoising`) has the features of an image and a head with layer
+    normalisation. The head starts with weights N(0, 0.001^2) and every bias at `head_bias`, so the four numbers start
+    near `head_bias`.
 
     >>> reader = Harmoniser("audio")
     >>> reader(reader.prepare(torch.zeros(1, 4000))).shape
@@ -51,10 +59,12 @@ class Harmoniser(nn.Module):
         runtime: dict[str, Any] = {"generator": generator, "device": device, "dtype": dtype}
         self.features: nn.Module | None = None
         if signal != "audio":
-            self.features = ImageStem(**runtime) if signal == "image" else ShapeStem(**runtime)
+            self.features = ShapeStem(**runtime) if signal == "shape" else ImageStem(**runtime)
         sizes = HEADS[signal]
         layers = [Linear(a, b, device=device, dtype=dtype) for a, b in itertools.pairwise(sizes)]
         self.head = nn.ModuleList(layers)
+        hidden = sizes[1:-1] if signal in NORMALISED else ()
+        self.norms = nn.ModuleList(nn.LayerNorm(size, device=device, dtype=dtype) for size in hidden)
         for layer in layers:
             shape = tuple(layer.weight.shape)
             fill(layer.weight, lambda shape=shape: normal(shape, 0.001, generator))  # type: ignore[misc]
@@ -62,8 +72,8 @@ class Harmoniser(nn.Module):
 
     def prepare(self, observation: Tensor) -> Tensor:
         """What `forward` reads: images and shapes in three channels (a shape at most 128 long), audio as its MFCCs."""
-        if observation.dim() != AXES[self.signal]:
-            layout = {"image": "(c, h, w)", "audio": "(c, n)", "shape": "(1, d, h, w)"}[self.signal]
+        layout = LAYOUTS[self.signal]
+        if observation.dim() != layout.count(",") + 1:
             raise ValueError(
                 f"observation must have the layout {layout} for harmoniser='{self.signal}', "
                 f"got shape {tuple(observation.shape)}"
@@ -82,5 +92,7 @@ class Harmoniser(nn.Module):
         """(a, b, c, d)."""
         x = prepared if self.features is None else self.features(prepared)
         for index, layer in enumerate(self.head):
-            x = layer(x if index == 0 else functional.silu(x))
+            if index > 0:
+                x = functional.silu(self.norms[index - 1](x) if self.norms else x)
+            x = layer(x)
         return x

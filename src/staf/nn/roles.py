@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from staf.nn.encodings_hash_grid import HashGridEncoding
+from staf.nn.encodings import HashGridEncoding
 from staf.nn.sine_series import PARTS, SineSeries
 
 

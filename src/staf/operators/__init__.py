@@ -6,8 +6,29 @@ Operators act on tensors (..., *shape), the axes of the grid last, so that chann
 from __future__ import annotations
 
 from staf.operators.area_downsampling import AreaDownsampling
+from staf.operators.blur import GaussianBlur
+from staf.operators.composed import Composed
+from staf.operators.differences import Gradient, Laplacian
+from staf.operators.fourier import MaskedFourier, cartesian_mask
 from staf.operators.linear import LinearOperator, SampleMeans
 from staf.operators.mask import Mask
 from staf.operators.noise import PhotonNoise
+from staf.operators.rays import RayIntegrals, cone_beam, fan_beam, parallel_beam
 
-__all__ = ["AreaDownsampling", "LinearOperator", "Mask", "PhotonNoise", "SampleMeans"]
+__all__ = [
+    "AreaDownsampling",
+    "Composed",
+    "GaussianBlur",
+    "Gradient",
+    "Laplacian",
+    "LinearOperator",
+    "Mask",
+    "MaskedFourier",
+    "PhotonNoise",
+    "RayIntegrals",
+    "SampleMeans",
+    "cartesian_mask",
+    "cone_beam",
+    "fan_beam",
+    "parallel_beam",
+]

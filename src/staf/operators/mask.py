@@ -28,7 +28,7 @@ class Mask:
         self.mask = mask
         self.index = mask.flatten().nonzero().squeeze(-1)
         self.input_shape = tuple(mask.shape)
-        self.output_shape = (len(self.index),)
+        self.output_shape: tuple[int, ...] = (len(self.index),)
 
     def A(self, x: Tensor) -> Tensor:
         x = checked("x", x, self.input_shape)

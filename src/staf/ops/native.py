@@ -1,8 +1,9 @@
 """The compiled CPU kernels: C sources of this package, built once per machine with the system's compiler.
 
 Nothing is built at import; the first operation on a float32 CPU tensor builds (about a second) or finds the library in
-the user's cache folder (`$XDG_CACHE_HOME/staf` or `~/.cache/staf`), under a name that hashes sources, flags and
-processor. Where there is no compiler or no cache folder, one sentence is logged and the loop over terms is used.
+the user's cache folder (`staf._cache`), under a name that hashes sources, flags and processor. Where no folder can be
+trusted or written to, the library is built for this process alone. Where there is no compiler, the loop over terms is
+used. Both are logged in one sentence.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ import threading
 from pathlib import Path
 
 import torch
+
+from staf._cache import cache_folder, private_folder
+from staf.ops import kernel_cache
 
 SOURCES = (
     "sine_series/sine_series.c",
@@ -50,7 +54,7 @@ def library(required: bool = False) -> ctypes.CDLL | None:
         with _lock:
             if not _tried:
                 try:
-                    _library = _load(_build())
+                    _library = _find_or_build()
                 except (OSError, subprocess.SubprocessError, RuntimeError) as error:
                     _failure = str(error)
                     _log.warning("staf: no compiled CPU kernels (%s); the slower loop over terms is used", _failure)
@@ -60,53 +64,75 @@ def library(required: bool = False) -> ctypes.CDLL | None:
     return _library
 
 
-def cache_folder() -> Path:
-    """Where built kernels are kept."""
-    root = os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path.home() / ".cache") / "staf"
-
-
 def thread_count(sines: int) -> int:
     """How many threads to use for this many sines: torch's own number, or one for little work."""
     return torch.get_num_threads() if sines >= PARALLEL_FROM else 1
 
 
-def _build() -> Path:
-    compiler = next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
-    if compiler is None:
-        raise RuntimeError("no C compiler found as cc, gcc or clang")
-    root = Path(__file__).parent
-    folder = cache_folder()
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+def _find_or_build() -> ctypes.CDLL:
+    compiler = _compiler()
+    root = Path(__file__).resolve().parent
     digest = hashlib.sha256()
     for name in (*SOURCES, *HEADERS):
         digest.update((root / name).read_bytes())
     digest.update("\0".join((compiler, *FLAGS, repr(VARIANTS), *_openmp_of_torch(), _processor())).encode())
-    target = folder / f"kernels-{digest.hexdigest()[:32]}.so"
-    if not target.exists():
-        _compile(compiler, root, target)
-    return target
+    try:
+        folder = private_folder(cache_folder())
+    except (OSError, RuntimeError) as error:
+        _say_not_kept(error)
+    else:
+        try:
+            return _kept(folder, digest.hexdigest()[:32], compiler, root)
+        except OSError as error:
+            _say_not_kept(error)
+    with tempfile.TemporaryDirectory(prefix="staf-") as scratch:
+        # The system keeps a loaded library when its file is removed.
+        return _load(_compile(compiler, root, private_folder(Path(os.path.abspath(scratch)))))
 
 
-def _compile(compiler: str, root: Path, target: Path) -> None:
+def _kept(folder: Path, key: str, compiler: str, root: Path) -> ctypes.CDLL:
+    """The library kept in `folder` under `key`, which is built if there is none that can be used."""
+    for found in kernel_cache.whole_files(folder, key):
+        try:
+            return _load(found)
+        except (OSError, AttributeError):
+            found.unlink(missing_ok=True)
+    with kernel_cache.scratch_folder(folder) as scratch:
+        return _load(kernel_cache.keep(_compile(compiler, root, scratch), folder, key))
+
+
+def _say_not_kept(error: Exception) -> None:
+    reason = getattr(error, "strerror", None) or str(error)
+    _log.warning("staf: compiled CPU kernels are built again in each run, since they cannot be kept: %s", reason)
+
+
+def _compiler() -> str:
+    """The absolute path of the first compiler found; folders of PATH that are relative are left out."""
+    folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)]
+    for name in ("cc", "gcc", "clang"):
+        if found := shutil.which(name, path=os.pathsep.join(folders)):
+            return found
+    raise RuntimeError("no C compiler found as cc, gcc or clang")
+
+
+def _compile(compiler: str, root: Path, scratch: Path) -> Path:
+    """The library built from the sources in `root`, in the folder `scratch`."""
     message = ""
-    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-        built = Path(scratch) / "kernels.so"
-        for variant in VARIANTS:
-            linked = _openmp_of_torch() if "-fopenmp" in variant else ()
-            sources = [str(root / name) for name in SOURCES]
-            command = [compiler, *FLAGS, *variant, "-I", str(root), *sources, *linked, "-lm", "-o", str(built)]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-            if done.returncode == 0:
-                os.replace(built, target)
-                return
-            message = (done.stderr.strip().splitlines() or ["no message"])[0]
+    built = scratch / "kernels.so"
+    for variant in VARIANTS:
+        linked = _openmp_of_torch() if "-fopenmp" in variant else ()
+        sources = [str(root / name) for name in SOURCES]
+        command = [compiler, *FLAGS, *variant, "-I", str(root), *sources, *linked, "-lm", "-o", str(built)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        if done.returncode == 0:
+            return built
+        message = (done.stderr.strip().splitlines() or ["no message"])[0]
     raise RuntimeError(f"{compiler} failed: {message}")
 
 
 def _openmp_of_torch() -> tuple[str, ...]:
     """Link the OpenMP library that torch brings, so that both share one pool of threads and never compete."""
-    found = sorted((Path(torch.__file__).parent / "lib").glob("libgomp*.so*"))
+    found = sorted((Path(torch.__file__).resolve().parent / "lib").glob("libgomp*.so*"))
     return ("-Wl,--as-needed", str(found[0])) if found else ()
 
 
@@ -123,6 +149,8 @@ def _load(path: Path) -> ctypes.CDLL:
     loaded = ctypes.CDLL(str(path))
     for name, pointers in FUNCTIONS.items():
         getattr(loaded, name).argtypes = [ctypes.c_void_p] * pointers + [ctypes.c_int64] * 5 + [ctypes.c_int]
+    for name, pointers in GRID_FUNCTIONS.items():
+        getattr(loaded, name).argtypes = [ctypes.c_void_p] * pointers + [ctypes.c_int64] * 6 + [ctypes.c_int] * 2
     loaded.staf_pointwise.argtypes = [
         *[ctypes.c_void_p] * 3,
         ctypes.c_int64,
@@ -131,8 +159,6 @@ def _load(path: Path) -> ctypes.CDLL:
         ctypes.c_double,
         ctypes.c_int,
     ]
-    for name, pointers in GRID_FUNCTIONS.items():
-        getattr(loaded, name).argtypes = [ctypes.c_void_p] * pointers + [ctypes.c_int64] * 6 + [ctypes.c_int] * 2
     loaded.staf_png_rows.argtypes = [ctypes.c_void_p] * 2 + [ctypes.c_int64] * 3
     loaded.staf_png_rows.restype = ctypes.c_int64
     loaded.staf_thin_sums.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int64] * 3 + [ctypes.c_int]

@@ -1,8 +1,9 @@
 """Plans: what to train and how, for a signal and a budget, with the reasons by topic.
 
 `plan` runs the table of rules. The published networks are plans too, one function for each preset of a network:
-`paper_staf_image`, `paper_staf_audio`, `paper_staf_shape`, `paper_staf_super_resolution`, `paper_staf_denoising`, and
-the same with `released_` for the authors' code.
+`paper_staf_image`, `paper_staf_audio`, `paper_staf_shape`, `paper_staf_super_resolution`, `paper_staf_denoising`, the
+same for every other network with the constants and rates of its own authors (`paper_siren_image`), and with `released_`
+for the code of STAF's authors.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from staf.planning import recipes
 from staf.planning.rules import OWN_NETWORK_RULES, rules_for, rules_of, with_changes
 from staf.planning.situation import Budget, Rule, SignalLike, Situation, points_of
 from staf.training.recipe import Recipe
+from staf.training.schedules import from_plain
 
 __all__ = ["Budget", "NetworkFactory", "Plan", "SignalLike", "for_own_network", "plan", "points_of", "preset"]
 
@@ -59,6 +61,8 @@ class Plan:
     recipe: Recipe
     reasons: dict[str, str] = field(default_factory=dict)
     name: str = "default"
+    # What the user decided, in words of the command line that repeats the fit.
+    asked: tuple[str, ...] = ()
 
     def field(self, seed: int = 0) -> nn.Module:
         """Build the field; the same seed gives the same weights."""
@@ -101,14 +105,17 @@ def plan(
     return _planned(situation)
 
 
-def for_own_network(signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu") -> Plan:
-    """The plan of a fit whose network is given: batch, budget, Muon and Adam at STAF's rate, with the reasons.
+def for_own_network(
+    signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu", model: str = "staf"
+) -> Plan:
+    """The plan of a fit whose network is given: batch, budget, Muon and Adam at the rate of `model`, with the reasons.
 
-    It has none of the constants that were found for networks of 256 neurons on pictures of one size.
+    A network that is none of the library's has STAF's rate. The plan has none of the constants that were found for
+    networks of 256 neurons on pictures of one size.
     """
     of_signal = rules_of(getattr(signal, "signal", signal))
     table = with_changes(OWN_NETWORK_RULES, {topic: rule for topic, rule in of_signal.items() if topic == "rate"})
-    chosen = _planned(Situation(signal, budget or Budget(), device, network_named("staf"), table))
+    chosen = _planned(Situation(signal, budget or Budget(), device, network_named(model), table))
 
     def default_field(generator: torch.Generator) -> nn.Module:
         return plan(signal, budget, device=device).field_factory(generator)
@@ -130,12 +137,28 @@ def preset(signal: SignalLike, name: str, *, model: str = "staf") -> Plan:
         )
     chosen = spec.presets[name]
     who, task = name.split("_", 1)
+    arguments, training = chosen.arguments_for(signal), dict(chosen.training)
     reasons = {
         "preset": f"{who}_{model}_{task}: the published constants, kept as they are",
-        "network": ", ".join(f"{key}={value}" for key, value in chosen.arguments.items()),
+        "network": ", ".join(f"{key}={value}" for key, value in arguments.items()) or "its own constants",
     }
-    factory = NetworkFactory(spec, signal.in_features, signal.out_features, chosen.arguments)
-    return Plan(factory, getattr(recipes, chosen.recipe)(), reasons, f"{who}_{model}_{task}")
+    if training:
+        said = {key: schedule_in_words(value) if key == "schedule" else value for key, value in training.items()}
+        reasons["training"] = "by its own authors: " + ", ".join(f"{key} {value}" for key, value in said.items())
+    if "schedule" in training:
+        training["schedule"] = from_plain(dict(training["schedule"]))
+    factory = NetworkFactory(spec, signal.in_features, signal.out_features, arguments)
+    return Plan(factory, getattr(recipes, chosen.recipe)().replace(**training), reasons, f"{who}_{model}_{task}")
+
+
+def schedule_in_words(plain: Mapping[str, Any]) -> str:
+    """A schedule's name and constants.
+
+    >>> schedule_in_words({"name": "exponential", "final": 0.1})
+    'exponential (final 0.1)'
+    """
+    constants = ", ".join(f"{key} {value}" for key, value in plain.items() if key != "name")
+    return str(plain["name"]) + (f" ({constants})" if constants else "")
 
 
 def _planned(situation: Situation) -> Plan:
@@ -144,7 +167,8 @@ def _planned(situation: Situation) -> Plan:
     entries = {entry: value for choice in choices.values() for entry, value in choice.recipe.items()}
     starts = tuple(choice.start for choice in choices.values() if choice.start is not None)
     source = situation.source
-    factory = NetworkFactory(situation.spec, source.in_features, source.out_features, situation.arguments, starts)
+    spec = next((choice.spec for choice in choices.values() if choice.spec is not None), situation.spec)
+    factory = NetworkFactory(spec, source.in_features, source.out_features, situation.arguments, starts)
     reasons = {topic: choice.reason for topic, choice in choices.items() if choice.reason}
     return Plan(factory, recipes.default().replace(**entries), reasons)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from staf.nn.networks import Settings
-from staf.planning import first_frequency, rules
+from staf.planning import capacity, first_frequency, rules
 from staf.planning.plans import Budget, Plan, plan
 from staf.planning.situation import Choice, Rule, Situation
 
@@ -94,6 +94,7 @@ class Restoration:
     def rules(self) -> dict[str, Rule]:
         """What the restoration changes of the table."""
         return {
+            "capacity": capacity.of_observation,
             "constants": self.constants,
             "first_frequency": self.first_frequency,
             "optimiser": rules.muon,

@@ -32,13 +32,17 @@ class SignalLike(Protocol):
 class Choice:
     """What a rule decides: entries of the recipe, arguments of the network, and why.
 
-    `start` changes the network after it is built, before the first step. A choice without a `reason` is not explained.
+    `start` changes the network after it is built, before the first step. `spec` is another network to build than the
+    model itself: one that is made of the model's layers. `network` takes the place of the network that was asked for,
+    also for all other rules; the topic `capacity` alone has it. A choice without a `reason` is not explained.
     """
 
     reason: str = ""
     recipe: Mapping[str, Any] = field(default_factory=dict)
     arguments: Mapping[str, Any] = field(default_factory=dict)
     start: Callable[[nn.Module], None] | None = None
+    spec: NetworkSpec | None = None
+    network: NetworkSpec | None = None
 
 
 Rule = Callable[["Situation"], Choice]
@@ -59,7 +63,7 @@ class Situation:
     """
 
     def __init__(self, source: Any, budget: Budget, device: str, spec: NetworkSpec, rules: Mapping[str, Rule]) -> None:
-        self.source, self.budget, self.device, self.spec, self.rules = source, budget, device, spec, dict(rules)
+        self.source, self.budget, self.device, self.asked, self.rules = source, budget, device, spec, dict(rules)
         self._choices: dict[str, Choice | None] = {}
 
     def __getitem__(self, topic: str) -> Choice:
@@ -70,6 +74,12 @@ class Situation:
         if choice is None:
             raise RuntimeError(f"the rules of a plan ask for each other in a circle at the topic {topic!r}")
         return choice
+
+    @property
+    def spec(self) -> NetworkSpec:
+        """The network: what the topic `capacity` chooses, or the one asked for."""
+        chosen = self["capacity"].network if "capacity" in self.rules else None
+        return self.asked if chosen is None else chosen
 
     @property
     def signal(self) -> Any:

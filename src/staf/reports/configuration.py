@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from staf._documents import Document
+from staf.nn.networks import model_of
 
 if TYPE_CHECKING:
     from staf.api import Fit
@@ -88,13 +89,13 @@ def command(fit: Fit) -> str | None:
     options = fit.signal.view.command_options(fit.field.metadata)
     if options is None:
         return None
-    words = ["staf", "fit", str(source), "--model", architecture["name"], "--seed", str(fit.result.seed)]
+    words = ["staf", "fit", str(source), "--model", model_of(architecture), "--seed", str(fit.result.seed)]
     for flag, value in (("--steps", fit.recipe.steps), ("--seconds", fit.recipe.seconds)):
         if value is not None:
             words += [flag, f"{value:g}" if isinstance(value, float) else str(value)]
     if fit.recipe.target_db is not None:
         words += ["--target-db", f"{fit.recipe.target_db:g}"]
-    words += options
+    words += [*options, *fit.plan.asked]
     words += ["--device", torch.device(fit.device).type]
     return shlex.join(words)
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from staf.api import Fit
 
 
-def report_html(fit: Fit, measures: Document) -> str:
-    """The report of a fit whose measures, as in metrics.json, are known."""
+def report_html(fit: Fit, measures: Document, view: str | None = None) -> str:
+    """The report of a fit whose measures, as in metrics.json, are known; `view` is the page beside it, if any."""
     style, script = as_css() + _resource("report.css"), _resource("report.js")
     title = fit.signal.name if fit.signal is not None else "Fit"
     parts = [
-        sections.heading(fit),
+        sections.heading(fit, view),
         sections.numbers(fit, measures),
         sections.look(fit),
         sections.training(fit, measures),

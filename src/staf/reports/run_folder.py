@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,19 +17,25 @@ from staf.reports.errors import RunError
 if TYPE_CHECKING:
     from staf.api import Fit
 
-MODEL, HISTORY, METRICS, CONFIG, REPORT = (
+MODEL, HISTORY, METRICS, CONFIG, VIEW, REPORT = (
     "model.safetensors",
     "history.csv",
     "metrics.json",
     "config.json",
+    "view.html",
     "report.html",
 )
 RECONSTRUCTION = "reconstruction"
+# Parameters of the largest network that a run folder holds as a page: 11 MB of text.
+MOST_IN_VIEW = 4_000_000
 
 
 @dataclass(frozen=True)
 class RunPaths:
-    """Where the parts of a run are; `reconstruction` is None for a fit of a task without a signal."""
+    """Where the parts of a run are.
+
+    `reconstruction` is None for a fit of a task without a signal, `view` where no page can show the field.
+    """
 
     folder: Path
     model: Path
@@ -38,10 +44,11 @@ class RunPaths:
     metrics: Path
     config: Path
     report: Path
+    view: Path | None = None
 
 
 def write_run(fit: Fit, folder: str | os.PathLike[str], *, overwrite: bool = False) -> RunPaths:
-    """Write model.safetensors, the reconstruction, history.csv, metrics.json, config.json and report.html.
+    """Write model.safetensors, the reconstruction, history.csv, metrics.json, config.json, view.html and report.html.
 
     The model is written first, and a later file that fails does not stop the others: the failure is raised at the end
     as a `RunError` that names what is there and what is not. A folder that holds a run is refused unless `overwrite`;
@@ -50,8 +57,8 @@ def write_run(fit: Fit, folder: str | os.PathLike[str], *, overwrite: bool = Fal
     >>> import numpy as np, staf, tempfile
     >>> fit = staf.fit(np.eye(8, dtype=np.float32), field=staf.siren(2, 1, width=8, depth=1), steps=2, progress=False)
     >>> paths = write_run(fit, tempfile.mkdtemp())
-    >>> sorted(path.name for path in paths.folder.iterdir())
-    ['config.json', 'history.csv', 'metrics.json', 'model.safetensors', 'reconstruction.tiff', 'report.html']
+    >>> sorted(path.stem for path in paths.folder.iterdir())
+    ['config', 'history', 'metrics', 'model', 'reconstruction', 'report', 'view']
     """
     folder = Path(folder)
     check_folder(folder, overwrite=overwrite)
@@ -89,7 +96,7 @@ def write_run(fit: Fit, folder: str | os.PathLike[str], *, overwrite: bool = Fal
     def report() -> None:
         from staf.reports.page import report_html
 
-        atomic_write(paths.report, report_html(fit, document))
+        atomic_write(paths.report, report_html(fit, document, None if paths.view is None else VIEW))
 
     if paths.reconstruction is not None:
         target = paths.reconstruction
@@ -97,15 +104,31 @@ def write_run(fit: Fit, folder: str | os.PathLike[str], *, overwrite: bool = Fal
     attempt(paths.history, lambda: atomic_write(paths.history, fit.history.to_csv()))
     attempt(paths.metrics, measure)
     attempt(paths.config, configure)
+    paths = replace(paths, view=_write_view(fit, folder / VIEW, attempt))
     attempt(paths.report, report)
     if failures:
         raise RunError(f"the model is saved in {str(paths.model)!r}, but not {'; '.join(failures)}")
     return paths
 
 
+def _write_view(fit: Fit, path: Path, attempt: Callable[[Path, Callable[[], None]], None]) -> Path | None:
+    """The page that shows the field; none for networks that no page can show, or that would make it large."""
+    from staf.viewer import ExportError, page
+
+    numbers = sum(parameter.numel() for parameter in fit.module.parameters())
+    if numbers > MOST_IN_VIEW:
+        return None
+    try:
+        text = page(fit.field, half=numbers > MOST_IN_VIEW // 8)
+    except ExportError:
+        return None
+    attempt(path, lambda: atomic_write(path, text))
+    return path
+
+
 def existing(folder: str | os.PathLike[str]) -> list[Path]:
     """The files of a run that a folder already holds."""
-    names = [MODEL, HISTORY, METRICS, CONFIG, REPORT]
+    names = [MODEL, HISTORY, METRICS, CONFIG, VIEW, REPORT]
     found = [Path(folder) / name for name in names if (Path(folder) / name).exists()]
     # Whatever its suffix: a kind of signal chooses its own.
     return found + sorted(path for path in Path(folder).glob(f"{RECONSTRUCTION}.*") if path.is_file())
@@ -121,7 +144,7 @@ def check_folder(folder: str | os.PathLike[str], *, overwrite: bool = False) -> 
         raise RunError(f"the output must be a folder, and {str(path)!r} is a file")
     found = existing(path)
     if found and not overwrite:
-        raise RunError(f"{str(path)!r} already holds a run ({found[0].name}): choose another folder, or overwrite it")
+        raise RunError(f"{str(path)!r} already holds a run ({found[0].name}): choose another folder")
 
 
 def as_json(document: Document) -> str:

@@ -28,16 +28,17 @@ LABELS = {
 }
 
 
-def heading(fit: Fit) -> str:
-    """Name, kind and network."""
+def heading(fit: Fit, view: str | None = None) -> str:
+    """Name, kind and network, and a link to the page that shows the field."""
     architecture = getattr(fit.module, "architecture", None)
     network = architecture["name"] if architecture else type(fit.module).__name__
     if fit.signal is None:
         return f"<header><h1>Fit of a task</h1><p class='lead'>{text(network)}</p></header>"
+    link = "" if view is None else f'<p class="lead"><a href="{text(view)}">Open in the viewer</a></p>'
     source = f" from <bdi>{text(fit.signal.source)}</bdi>" if getattr(fit.signal, "source", None) else ""
     return (
         f"<header><h1><bdi>{text(fit.signal.name)}</bdi></h1>"
-        f'<p class="lead">{text(fit.signal.view.describe())}{source}, fitted by {text(network)}</p></header>'
+        f'<p class="lead">{text(fit.signal.view.describe())}{source}, fitted by {text(network)}</p>{link}</header>'
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -134,8 +134,11 @@ class Signal(ABC):
     def task(self, convention: Convention = "centres") -> Task:
         """The task that `staf.fit` solves for this signal."""
 
-    def plan_rules(self) -> Mapping[str, Rule]:
-        """Rules that this kind adds to planning, or puts in place of the general ones, by topic; by default none."""
+    def plan_rules(self) -> Mapping[str, Rule | None]:
+        """Rules that this kind adds to planning, or puts in place of the general ones, by topic; by default none.
+
+        None in place of a rule removes the topic.
+        """
         return {}
 
     def measures(self, prediction: Tensor, target: Tensor) -> dict[str, float]:

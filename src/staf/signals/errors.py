@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from staf._extras import MissingExtra
+from staf._messages import one_line
+
+LONGEST_REASON = 600
+
 
 class SignalError(ValueError):
     """A mistake that the user can act on: its message is one sentence and is meant to be shown as it is.
@@ -12,6 +17,9 @@ class SignalError(ValueError):
     >>> str(SignalError("cannot open 'a.png': the file is empty"))
     "cannot open 'a.png': the file is empty"
     """
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(one_line(message))
 
 
 class NoSamples(SignalError, AttributeError):
@@ -24,14 +32,25 @@ class NoSamples(SignalError, AttributeError):
     """
 
 
+def damaged(what: str) -> SignalError:
+    """The error for a file that is not whole, and `what` shows it.
+
+    >>> damaged("its last chunk ends at byte 7")
+    SignalError('it is damaged or cut short: its last chunk ends at byte 7')
+    """
+    return SignalError(f"it is damaged or cut short: {what}")
+
+
 @contextmanager
 def damage_named(format: str) -> Iterator[None]:
     """Turns whatever a decoder raises on bad bytes into one sentence."""
     try:
         yield
-    except (SignalError, PermissionError, MemoryError):
+    except (SignalError, PermissionError, FileNotFoundError, MemoryError, MissingExtra):
         raise
     except Exception as error:
         # Decoders raise all sorts on damaged bytes: numpy, for one, a tokenizer's error for a bad header.
-        reason = " ".join(str(error).split()) or type(error).__name__
+        if type(error) is NameError:
+            raise
+        reason = one_line(error, LONGEST_REASON)
         raise SignalError(f"it is damaged or cut short, or no {format} this version reads: {reason}") from error

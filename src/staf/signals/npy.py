@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import io
+import math
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, NamedTuple
 
 import numpy as np
 
-from staf.signals.errors import SignalError
+from staf.signals.errors import SignalError, damaged
+
+LONGEST_HEADER = 10_000
 
 
 class Header(NamedTuple):
@@ -22,8 +26,15 @@ class Header(NamedTuple):
 def read_header(file: IO[bytes]) -> Header:
     """The header at the start of an open NPY file; whatever numpy raises on a damaged one comes through."""
     version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(file)
+    wide = version != (1, 0)
+    # numpy would read a longer header into memory, to find it too long then.
+    length = int.from_bytes(head := file.read(4 if wide else 2), "little")
+    if length > LONGEST_HEADER:
+        raise damaged(f"its NPY header has {length:,} bytes, more than {LONGEST_HEADER:,}")
+    rest = io.BytesIO(head + file.read(length))
+    shape, _, dtype = (np.lib.format.read_array_header_2_0 if wide else np.lib.format.read_array_header_1_0)(rest)
+    if min(shape, default=0) < 0:
+        raise damaged(f"its array has shape {shape}")
     if dtype.hasobject:
         raise SignalError("it holds pickled Python objects, which are never loaded; save numbers instead")
     return Header(tuple(int(size) for size in shape), dtype)
@@ -46,9 +57,19 @@ def announced_shape(head: bytes) -> tuple[int, ...] | None:
 
 def map_array(path: Path) -> np.ndarray:
     """The array of an NPY file, not yet read: pages are loaded when they are used. Pickled objects are refused."""
-    with path.open("rb") as file:
-        read_header(file)
+    check_whole(path)
     return np.load(path, mmap_mode="r", allow_pickle=False)
+
+
+def check_whole(path: Path) -> Header:
+    """The header of an NPY file that holds all of its array."""
+    with path.open("rb") as file:
+        header = read_header(file)
+        there = os.fstat(file.fileno()).st_size - file.tell()
+    needed = math.prod(header.shape) * header.dtype.itemsize
+    if there < needed:
+        raise damaged(f"{there:,} of {needed:,} bytes of its array are there")
+    return header
 
 
 def write_bands(path: Path, bands: Iterable[np.ndarray], shape: tuple[int, ...], dtype: np.dtype) -> None:

@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from staf._documents import Entries
+from staf._documents import Document, Entries
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from staf.signals.base import Signal
     from staf.signals.grid import Convention
     from staf.signals.rendering import Predict
@@ -59,6 +61,10 @@ class View(ABC, Generic[S]):
         """HTML that a notebook shows below the measures; nothing by default."""
         return ""
 
+    def picture(self, reconstruction: S | None = None) -> np.ndarray | None:
+        """A picture (h, w, c) of the signal, or of its reconstruction, for comparisons; None where there is none."""
+        return None
+
     def more_measures(
         self, predict: Predict, convention: Convention, saved: Path | None
     ) -> dict[str, Callable[[], float]]:
@@ -75,6 +81,13 @@ class View(ABC, Generic[S]):
     def python(self, metadata: Entries) -> str:
         """Python that gives `staf.fit` what was fitted, for a fit with these `metadata`."""
         return "your_signal" if self.signal.source is None else repr(str(self.signal.source))
+
+    def page(self, convention: Convention) -> Document:
+        """How a page that holds the field shows it: `type` names the view, the rest is what that view needs.
+
+        By the number of coordinates where a kind says nothing else: a `trace`, a `picture` or `slices`.
+        """
+        return {"type": {1: "trace", 2: "picture"}.get(self.signal.in_features, "slices")}
 
     def finish_note(self, device: str) -> str | None:
         """What to tell before a fit whose measuring and writing take minutes after the training."""

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from staf.storage.file import FileError, read_header, read_tensors
+from staf.storage.file import FieldMetadata, FileError, build_empty, compare_shapes, read_header, read_tensors
 from staf.storage.folder import INDEX, FieldFolder
 
 
@@ -58,16 +58,19 @@ def load_many(folder: str | os.PathLike[str], names: Sequence[str] | None = None
         raise FileError(f"{folder} lists no fitted fields")
     rows, metrics = [], []
     first: dict[str, Any] | None = None
+    expected: dict[str, Tensor] = {}
     for name in chosen:
         header = read_header(listed[name])
         architecture = header.metadata.get("architecture")
-        first = first or architecture
+        if first is None and architecture is not None:
+            first, expected = architecture, build_empty(header).state_dict()
         if architecture is None or architecture != first:
             raise FileError(
                 f"{header.path} is another network than {chosen[0]}: stack fields of one architecture, by names=[...]"
             )
+        compare_shapes(header, expected)
         rows.append(read_tensors(header))
-        metrics.append(header.metadata.get("metrics", {}))
+        metrics.append(FieldMetadata.of(header).metrics)
     assert first is not None
     stacked = {key: torch.stack([row[key] for row in rows]) for key in rows[0]}
     return FieldSet(chosen, first, stacked, metrics)

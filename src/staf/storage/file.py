@@ -17,7 +17,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from staf._documents import Record, parse_json
 from staf._files import atomic_path
+from staf._messages import one_line
 from staf.nn import networks
 
 FORMAT_VERSION = 1
@@ -35,7 +37,10 @@ _BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2,
 
 
 class FileError(ValueError):
-    """A file that cannot be opened as a fitted field or checkpoint, and why."""
+    """A file that cannot be opened as a fitted field or checkpoint, and why, in one line."""
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(one_line(message))
 
 
 @dataclass(frozen=True)
@@ -81,11 +86,11 @@ def read_header(path: str | os.PathLike[str]) -> Header:
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
     try:
-        entries = _parse(raw.decode("utf-8"))
-        document = _parse(entries["__metadata__"][METADATA_KEY])
+        entries = parse_json(raw, MAX_ENTRIES)
+        document = parse_json(entries["__metadata__"][METADATA_KEY], MAX_ENTRIES)
     except (KeyError, TypeError, AttributeError):
         raise FileError(f"{path} is a safetensors file, but not one that staf wrote") from None
-    except (ValueError, RecursionError):
+    except ValueError:
         raise FileError(f"{path} has a broken header") from None
     if not isinstance(document, dict):
         raise FileError(f"{path} has a broken header")
@@ -105,12 +110,6 @@ def read_header(path: str | os.PathLike[str]) -> Header:
         if name not in shapes or shapes[name][-1:] != (2,) or entries[name]["dtype"] not in FLOATS[:3]:
             raise FileError(f"{path} has a broken header: {name!r} is no complex tensor")
     return Header(path, document, shapes, {name: entries[name]["dtype"] for name in shapes})
-
-
-def _parse(text: str) -> Any:
-    if text.count(",") > MAX_ENTRIES:
-        raise ValueError("too many entries")
-    return json.loads(text)
 
 
 def _header_bytes(path: Path) -> tuple[bytes, int]:
@@ -168,6 +167,53 @@ def read_tensors(header: Header, prefix: str = "") -> dict[str, Tensor]:
     return out
 
 
+@dataclass(frozen=True)
+class FieldMetadata:
+    """What the file of a field says of it, beside its network: all that is known by name, of the type it must have."""
+
+    signal: dict[str, Any] | None
+    convention: str
+    metrics: dict[str, float]
+    seed: int | None
+    steps: int | None
+    seconds: float | None
+    recipe: dict[str, Any] | None
+    stopped: str | None
+    notes: list[str]
+
+    @classmethod
+    def of(cls, header: Header) -> FieldMetadata:
+        """The metadata of a header; entries may be missing, and are refused where they are something else."""
+        data = {"signal": None, "convention": "centres", "metrics": {}, "seed": None, "steps": None, "seconds": None,
+                "recipe": None, "stopped": None, "notes": [], **header.metadata}  # fmt: skip
+        try:
+            record = Record(data)
+            for name in ("signal", "recipe"):
+                if data[name] is not None:
+                    record.record(name)
+            if record.text("convention") not in ("centres", "ends"):
+                raise ValueError(f"convention must be 'centres' or 'ends', got {record.text('convention')!r}")
+            measured = data["metrics"]
+            if not isinstance(measured, dict) or not all(_is_number(value) for value in measured.values()):
+                raise ValueError("metrics must be numbers by name")
+            return cls(
+                data["signal"], record.text("convention"), measured,
+                None if data["seed"] is None else record.whole("seed", least=-(2**63), most=2**64),
+                None if data["steps"] is None else record.whole("steps"),
+                None if data["seconds"] is None else record.number("seconds", least=0.0),
+                data["recipe"],
+                None if data["stopped"] is None else record.text("stopped"),
+                record.texts("notes"),
+            )  # fmt: skip
+        except ValueError as error:
+            raise FileError(f"{header.path} has a broken header: {error}") from None
+
+
+def _is_number(value: object) -> bool:
+    """Whether a measure is one; that of a perfect fit is infinite."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def save_field(path: str | os.PathLike[str], field: nn.Module, metadata: dict[str, Any]) -> None:
     """Save a field so that `load_field` rebuilds it. Foreign modules save their weights, and the file says so."""
     baked = getattr(field, "baked", None)
@@ -187,17 +233,18 @@ def load_field(path: str | os.PathLike[str], module: nn.Module | None = None) ->
     header = read_header(path)
     if header.metadata.get("kind") != "field":
         raise FileError(f"{path} is a checkpoint of an interrupted fit, not a fitted field; continue it with resume")
+    FieldMetadata.of(header)
     own = module is None
     if module is None:
-        module = _build_empty(header)
+        module = build_empty(header)
         if len(floats := {kind for kind in header.types.values() if kind in FLOATS}) > 1:
             raise FileError(f"{path} mixes tensors of {' and '.join(sorted(floats))}, which no network of staf does")
-    _compare_shapes(header, module.state_dict())
+    compare_shapes(header, module.state_dict())
     module.load_state_dict(read_tensors(header), assign=own)
     return module, header.metadata
 
 
-def _build_empty(header: Header) -> nn.Module:
+def build_empty(header: Header) -> nn.Module:
     architecture = header.metadata.get("architecture")
     if architecture is None:
         name = header.metadata.get("module", "a module of your own")
@@ -212,7 +259,7 @@ def _build_empty(header: Header) -> nn.Module:
         raise FileError(f"{header.path} names a network that cannot be built: {error}") from None
 
 
-def _compare_shapes(header: Header, expected: dict[str, Tensor]) -> None:
+def compare_shapes(header: Header, expected: dict[str, Tensor]) -> None:
     pairs = header.metadata.get("complex", [])
     for name in sorted(set(expected) | set(header.shapes)):
         if name not in header.shapes:

@@ -6,17 +6,48 @@ import json
 import os
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
 from staf import __version__
+from staf._documents import Record, read_json
 from staf._files import atomic_write
 from staf.storage.file import FileError, read_header, save_field
 
 INDEX, FIELDS = "index.json", "fields"
 FORMAT_VERSION = 1
+# In bytes; the suffix comes after it.
+LONGEST_FILE_NAME = 200
+
+
+@dataclass(frozen=True)
+class Index:
+    """What `index.json` lists: the names of the fields, each that of a file in the folder."""
+
+    names: list[str]
+
+    @classmethod
+    def of(cls, document: Any) -> Index:
+        """The index that a document is; a ValueError where it is none."""
+        fields = Record(document).get("fields")
+        if not isinstance(fields, dict):
+            raise ValueError("fields must be data by name")
+        for name in fields:
+            if not is_file_name(name):
+                raise ValueError(f"it lists {name[:80]!r}, which is not a file name")
+        return cls(list(fields))
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a name is that of a file beside others, and not a path or something that no file can be called.
+
+    >>> is_file_name("a"), is_file_name("../a"), is_file_name(""), is_file_name("a\\0")
+    (True, False, False, False)
+    """
+    return Path(name).name == name and "\0" not in name and 0 < len(os.fsencode(name)) <= LONGEST_FILE_NAME
 
 
 class FieldFolder:
@@ -47,25 +78,25 @@ class FieldFolder:
 
     def file(self, name: str) -> Path:
         """Where the field of a name is."""
-        if Path(name).name != name:
-            raise FileError(f"{name!r} is not a file name")
+        if not is_file_name(name):
+            raise FileError(f"{name[:80]!r} is not a file name")
         return self.path / FIELDS / f"{name}.safetensors"
 
     def files(self) -> dict[str, Path]:
         """The file of each field that the index lists, by name."""
+        return {name: self.file(name) for name in self.index().names}
+
+    def index(self) -> Index:
+        """What the index lists."""
         path = self.path / INDEX
         try:
-            fields = json.loads(path.read_text(encoding="utf-8"))["fields"]
+            return Index.of(read_json(path))
         except FileNotFoundError:
             raise FileError(f"{self.path} has no {INDEX}: it is not a folder that fit_many wrote") from None
-        except (ValueError, KeyError, TypeError):
-            raise FileError(f"{path} is not an index of fitted fields") from None
-        if not isinstance(fields, dict):
-            raise FileError(f"{path} is not an index of fitted fields")
-        for name in fields:
-            if Path(name).name != name:
-                raise FileError(f"{path} lists {name!r}, which is not a file name")
-        return {name: self.file(name) for name in fields}
+        except OSError as error:
+            raise FileError(f"cannot open {path}: {error.strerror or error}") from None
+        except ValueError as error:
+            raise FileError(f"{path} is not an index of fitted fields: {error}") from None
 
     def finished(self, name: str) -> dict[str, Any] | None:
         """What the file of a field says of it, if there is one that opens."""
@@ -132,7 +163,7 @@ class FieldFolder:
         """Read a JSON document of the folder; a ValueError says that it is none."""
         path = self.path / name
         try:
-            return json.loads(path.read_text(encoding="utf-8"))
+            return read_json(path)
         except OSError as error:
             raise FileError(f"cannot open {path}: {error.strerror or error}") from error
 

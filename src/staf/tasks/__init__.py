@@ -7,6 +7,7 @@ from staf.signals.grid import Convention
 from staf.tasks.callbacks import KeepBestHeldOut, Oracle
 from staf.tasks.denoising import Denoising
 from staf.tasks.inverse import InverseProblem
+from staf.tasks.perceptual import PerceptualReconstruction
 from staf.tasks.reconstruction import Reconstruction
 from staf.tasks.super_resolution import SuperResolution
 from staf.training.task import Task
@@ -27,6 +28,7 @@ __all__ = [
     "InverseProblem",
     "KeepBestHeldOut",
     "Oracle",
+    "PerceptualReconstruction",
     "Reconstruction",
     "SuperResolution",
     "task_for",

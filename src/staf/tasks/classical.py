@@ -7,14 +7,18 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from staf._extras import need
 from staf._typing import Float
+from staf.tasks.choice import Candidate
 from staf.tasks.denoising import Denoising
+from staf.tasks.inverse import InverseProblem
 from staf.tasks.super_resolution import SuperResolution
 
 Denoiser = Callable[[Tensor, float], Tensor]
 # Strengths tried, in units of the value range, for noise from faint to as strong as the picture.
 TV_WEIGHTS = tuple(0.02 * 2 ** (k / 2) for k in range(13))
 NEIGHBOURS = torch.tensor([(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1) if (a, b) != (0, 0)])
+UNSEEN_TURNS = 6
 NLM_WIDTHS = tuple(0.04 * 1.3**k for k in range(11))
 
 
@@ -54,17 +58,19 @@ def upscaled(task: SuperResolution) -> dict[str, Float[Tensor, "n c"]]:
 
 def total_variation(image: Float[Tensor, "c h w"], weight: float) -> Float[Tensor, "c h w"]:
     """Chambolle's minimiser of |u - y|^2 / 2 + weight TV(u)."""
-    from skimage.restoration import denoise_tv_chambolle
+    denoise_tv_chambolle = need("image", "skimage.restoration").denoise_tv_chambolle
 
     return torch.from_numpy(denoise_tv_chambolle(image.numpy(), weight=weight, channel_axis=0)).float()
 
 
 def non_local_means(image: Float[Tensor, "c h w"], width: float) -> Float[Tensor, "c h w"]:
     """Means over similar 5x5 patches at most 6 pixels away, with a kernel of `width` over their distance."""
-    from skimage.restoration import denoise_nl_means
+    denoise_nl_means = need("image", "skimage.restoration").denoise_nl_means
 
-    done = denoise_nl_means(image.numpy(), patch_size=5, patch_distance=6, h=width, channel_axis=0)
-    return torch.from_numpy(done).float()
+    # A single channel given as an axis is taken for something else.
+    given, axis = (image[0].numpy(), None) if len(image) == 1 else (image.numpy(), 0)
+    done = denoise_nl_means(given, patch_size=5, patch_distance=6, h=width, channel_axis=axis)
+    return torch.from_numpy(done).float().reshape(image.shape)
 
 
 DENOISERS: dict[str, tuple[Denoiser, Sequence[float]]] = {
@@ -75,12 +81,25 @@ DENOISERS: dict[str, tuple[Denoiser, Sequence[float]]] = {
 
 def denoised(task: Denoising, methods: Sequence[str] = tuple(DENOISERS)) -> dict[str, Float[Tensor, "n c"]]:
     """The observation of a task denoised by each classical method, its strength chosen by the held-out pixels."""
+    return {name: candidate.values for name, candidate in denoising_candidates(task, methods).items()}
+
+
+def denoising_candidates(task: Denoising, methods: Sequence[str] = tuple(DENOISERS)) -> dict[str, Candidate]:
+    """The same, with each method's errors at held-out pixels that it did not see."""
     results = {}
+    image, held = task.observation.cpu(), task.held_out_index.cpu()
     for name in methods:
         denoise, strengths = DENOISERS[name]
         strength = chosen_strength(task, denoise, strengths)
-        restored = task.transform.clamp(denoise(task.observation.cpu(), strength))
-        results[name] = restored.flatten(1).T
+        restored = task.transform.clamp(denoise(image, strength))
+        # Held-out pixels take what the method makes of them until that is what it makes of them: then their values have
+        # no part in it.
+        without = _filled(image, held)
+        for _ in range(UNSEEN_TURNS):
+            predicted = denoise(without, strength).flatten(1)[:, held]
+            without.flatten(1)[:, held] = predicted
+        errors = (task.transform.clamp(predicted) - image.flatten(1)[:, held]).square().mean(0)
+        results[name] = Candidate(restored.flatten(1).T, errors)
     return results
 
 
@@ -96,7 +115,7 @@ def oracle_denoised(task: Denoising, methods: Sequence[str] = tuple(DENOISERS)) 
     return results
 
 
-def measured(task: SuperResolution | Denoising, restored: Float[Tensor, "n c"]) -> dict[str, float]:
+def measured(task: InverseProblem | Denoising, restored: Float[Tensor, "n c"]) -> dict[str, float]:
     """PSNR and SSIM of a restored image against the task's truth, as `task.evaluate` measures a field."""
     assert task.truth is not None
     return task.truth.measures(restored.float(), task.transform.fitted(task.truth.values()))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Iterator
 from typing import Self
 
 import torch
@@ -37,6 +38,8 @@ class InverseProblem:
         observation: y, (c, *output_shape), in the signal's own units.
         truth: the signal itself where it is known, only used to measure.
         convention: where samples lie on the grids.
+        held_out: the share of observations, in [0, 1), that is not fitted: the error there says how good a result is
+            without the truth. `generator` draws which.
 
     >>> import numpy as np
     >>> from staf.kinds import Image
@@ -56,6 +59,8 @@ class InverseProblem:
         *,
         truth: Signal | None = None,
         convention: Convention = "centres",
+        held_out: float = 0.0,
+        generator: torch.Generator | None = None,
     ) -> None:
         if len(operator.input_shape) != signal.in_features:
             raise ValueError(
@@ -80,6 +85,8 @@ class InverseProblem:
             constant = operator.A(torch.ones(signal.out_features, *operator.input_shape))
             fitted = (observation - self.transform.offset * constant) / self.transform.scale
             self.target = fitted.reshape(1, -1)
+        # Places of the observation's grid; all channels of a place are held out together.
+        self.held_out_index, self.train_index = drawn(operator.output_shape, held_out, generator)
 
     @classmethod
     def observing(
@@ -90,6 +97,7 @@ class InverseProblem:
         noise: Noise | None = None,
         generator: torch.Generator | None = None,
         convention: Convention = "centres",
+        held_out: float = 0.0,
     ) -> InverseProblem:
         """The problem whose observation is A `truth`, with `noise` drawn from `generator` in units of the value range.
 
@@ -103,11 +111,19 @@ class InverseProblem:
             fitted = noise(fitted, generator)
         constant = operator.A(torch.ones(truth.out_features, *operator.input_shape))
         observation = transform.offset * constant + transform.scale * fitted
-        return InverseProblem(truth, operator, observation, truth=truth, convention=convention)
+        return InverseProblem(
+            truth,
+            operator,
+            observation,
+            truth=truth,
+            convention=convention,
+            held_out=held_out,
+            generator=generator,
+        )
 
     @property
     def points(self) -> int:
-        return len(self.target)
+        return len(self.train_index) if isinstance(self.operator, SampleMeans) else 1
 
     @property
     def observation(self) -> Tensor:
@@ -122,6 +138,10 @@ class InverseProblem:
         """
         if index is None:
             index = torch.arange(self.points, device=self.target.device)
+        return self._rows(self.train_index[index] if isinstance(self.operator, SampleMeans) else index, weight)
+
+    def _rows(self, index: Tensor, weight: Tensor | None = None) -> Batch:
+        """The batch of rows of the target, fitted or held out."""
         if isinstance(self.operator, SampleMeans):
             samples = self.operator.samples_of(index)
         else:
@@ -136,7 +156,11 @@ class InverseProblem:
         return Batch(torch.stack(columns[::-1], dim=-1), self.target[index], weight)
 
     def loss(self, field: nn.Module, batch: Batch) -> Tensor:
-        error = (self._observe(field, batch.coordinates) - batch.target).square().mean(-1)
+        error = (self._observe(field, batch.coordinates) - batch.target).square()
+        if not isinstance(self.operator, SampleMeans) and len(self.held_out_index):
+            places = error.reshape(len(error), self.out_features, -1)
+            error = places[..., self.train_index].flatten(1)
+        error = error.mean(-1)
         return torch.dot(error, batch.weight.to(error.dtype))
 
     def _observe(self, field: Predict, points: Tensor) -> Tensor:
@@ -157,19 +181,36 @@ class InverseProblem:
         clamp = isinstance(self.operator, SampleMeans)
         if not clamp:
             peak = float(self.target.max() - self.target.min()) or 1.0
-        step = max(
-            1,
-            EVALUATED_POINTS
-            // len(self.batch(torch.zeros(1, dtype=torch.long, device=self.target.device)).coordinates),
-        )
-        for start in range(0, self.points, step):
-            index = torch.arange(start, min(start + step, self.points), device=self.target.device)
-            batch = self.batch(index)
+        everything = torch.arange(len(self.target), device=self.target.device)
+        for batch in self._chunks(everything):
             with torch.no_grad():
                 observed = self._observe(predict, batch.coordinates)
             observed = self.transform.clamp(observed) if clamp else observed
             squares += float((observed.double() - batch.target).square().sum())
         return {"psnr": decibels(squares / self.target.numel(), peak)}
+
+    def _chunks(self, index: Tensor) -> Iterator[Batch]:
+        """Rows of the target, a bounded number of points at a time."""
+        each = len(self._rows(index[:1]).coordinates) if len(index) else 1
+        for part in index.split(max(1, EVALUATED_POINTS // each)):
+            yield self._rows(part)
+
+    def observed_by(self, predict: Predict) -> Tensor:
+        """What would be observed of a field, (c, *output_shape), as `observation` is."""
+        shape = (self.out_features, *self.operator.output_shape)
+        rows = []
+        with torch.no_grad():
+            for batch in self._chunks(torch.arange(len(self.target), device=self.target.device)):
+                rows.append(self._observe(predict, batch.coordinates))
+        seen = torch.cat(rows)
+        return (seen.T if isinstance(self.operator, SampleMeans) else seen).reshape(shape)
+
+    def held_out_error(self, predict: Predict) -> float:
+        """Mean squared error at the observations that training does not see."""
+        if not len(self.held_out_index):
+            raise ValueError("held_out must be positive to measure an error there, got 0")
+        error = (self.observed_by(predict).double() - self.observation).flatten(1)[:, self.held_out_index]
+        return float(error.square().mean())
 
     def psnr(self, predict: Predict) -> float:
         """PSNR against the truth alone."""
@@ -186,12 +227,41 @@ class InverseProblem:
             "task": "inverse_problem",
             "operator": type(self.operator).__name__,
             "convention": self.convention,
+            **held_out_metadata(self.held_out_index),
             "signal": self.signal.metadata(),
         }
 
     def to(self, device: torch.device | str) -> Self:
-        self.target = self.target.to(device)
+        for name in ("target", "held_out_index", "train_index"):
+            setattr(self, name, getattr(self, name).to(device))
         self.axes = [places.to(device) for places in self.axes]
         if hasattr(self.operator, "to"):
             self.operator = self.operator.to(device)
         return self
+
+
+def drawn(shape: tuple[int, ...], held_out: float, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+    """Which flat places of a grid are held out, and which are fitted; both in C order.
+
+    >>> held, fitted = drawn((4, 5), 0.1, torch.Generator().manual_seed(0))
+    >>> len(held), len(fitted)
+    (2, 18)
+    """
+    if not 0 <= held_out < 1:
+        raise ValueError(f"held_out must be a share of the observations in [0, 1), got {held_out}")
+    total = torch.Size(shape).numel()
+    held = min(total - 1, round(held_out * total))
+    if not held:
+        return torch.arange(0), torch.arange(total)
+    if generator is None:
+        raise ValueError("generator must be given to draw what is held out, got None")
+    order = torch.randperm(total, generator=generator, device=generator.device).cpu()
+    return order[:held].sort().values, order[held:].sort().values
+
+
+def held_out_metadata(index: Tensor) -> Document:
+    """Which observations are held out, as a hash: a fit is resumed only with the same ones."""
+    if not len(index):
+        return {}
+    held = index.cpu().numpy()
+    return {"held_out": {"observations": len(held), "sha256": hashlib.sha256(held.tobytes()).hexdigest()}}

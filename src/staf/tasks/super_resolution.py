@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import torch
+
 from staf._documents import Document
 from staf.operators import AreaDownsampling
 from staf.operators.area_downsampling import checked_factor
@@ -11,7 +13,7 @@ from staf.planning.restoration import SUPER_RESOLUTION_RULES
 from staf.planning.situation import Rule
 from staf.signals.base import Signal
 from staf.signals.grid import Convention
-from staf.tasks.inverse import InverseProblem
+from staf.tasks.inverse import InverseProblem, held_out_metadata
 
 
 class SuperResolution(InverseProblem):
@@ -21,7 +23,7 @@ class SuperResolution(InverseProblem):
     that much finer: `samples=1` fits the pixel's centre, as the paper does; `samples=factor` is the area downsampling
     of the rendered image itself. The field is rendered, and measured against `truth` where that is known, on the grid
     `factor` times finer; what is measured is kept as `reconstruction`. Under `centres` all these grids agree about
-    where things are; `ends` is the paper's.
+    where things are; `ends` is the paper's. `held_out` is the share of observed pixels that is not fitted.
 
     >>> import numpy as np
     >>> from staf.kinds import Image
@@ -39,6 +41,8 @@ class SuperResolution(InverseProblem):
         truth: Signal | None = None,
         samples: int = 1,
         convention: Convention = "centres",
+        held_out: float = 0.0,
+        generator: torch.Generator | None = None,
     ) -> None:
         self.factor = checked_factor(factor)
         if not isinstance(samples, int) or isinstance(samples, bool) or samples < 1:
@@ -57,18 +61,35 @@ class SuperResolution(InverseProblem):
             observed.values().T.reshape(observed.out_features, *observed.shape),
             truth=truth,
             convention=convention,
+            held_out=held_out,
+            generator=generator,
         )
         self.observed = observed
 
     @classmethod
     def simulated(
-        cls, truth: Signal, factor: int, *, samples: int = 1, convention: Convention = "centres"
+        cls,
+        truth: Signal,
+        factor: int,
+        *,
+        samples: int = 1,
+        convention: Convention = "centres",
+        held_out: float = 0.0,
+        generator: torch.Generator | None = None,
     ) -> SuperResolution:
         """The task whose observation is the area-downsampled `truth`, in float32; `factor` must divide its sides."""
         operator = AreaDownsampling(truth.shape, factor)
         coarse = operator.A(truth.values().T.reshape(truth.out_features, *truth.shape))
         observed = truth.with_floats(coarse.flatten(1).T, operator.output_shape)
-        return cls(observed, factor, truth=truth, samples=samples, convention=convention)
+        return cls(
+            observed,
+            factor,
+            truth=truth,
+            samples=samples,
+            convention=convention,
+            held_out=held_out,
+            generator=generator,
+        )
 
     def plan_rules(self) -> Mapping[str, Rule]:
         """What this task changes of the rules of planning, by topic."""
@@ -80,6 +101,7 @@ class SuperResolution(InverseProblem):
             "factor": self.factor,
             "samples": self.samples,
             "convention": self.convention,
+            **held_out_metadata(self.held_out_index),
             "signal": self.signal.metadata(),
         }
 

@@ -38,6 +38,8 @@ from staf.theory.potential_frequencies import ENUMERATION_LIMIT, lattice
 
 Array = NDArray[np.float64]
 Truncation = Literal["ball", "box"]
+# e to this power is still a float.
+LARGEST_LOGARITHM = 700.0
 
 
 @dataclass(frozen=True)
@@ -160,6 +162,8 @@ def truncation_bound(weights: ArrayLike, order: int, *, truncation: Truncation =
     """
     _require_truncation(order, truncation)
     w = np.abs(np.asarray(weights, dtype=np.float64))
+    if not np.isfinite(w).all():
+        raise ValueError("weights must be finite, got an infinite or undefined entry")
     top = order + 1
     while _power_tail(float(w.max(initial=0.0)), top) > 1e-30:
         top += 1
@@ -235,10 +239,10 @@ def _power_tail(weight: float, order: int) -> float:
     if weight == 0:
         return 0.0
     half, k = weight / 2, order + 1
-    ratio = half / (k + 1)
-    if ratio >= 1:
+    ratio, logarithm = half / (k + 1), k * math.log(half) - math.lgamma(k + 1)
+    if ratio >= 1 or logarithm > LARGEST_LOGARITHM:
         return math.inf
-    return 2 * math.exp(k * math.log(half) - math.lgamma(k + 1)) / (1 - ratio)
+    return 2 * math.exp(logarithm) / (1 - ratio)
 
 
 def _require_truncation(order: int, truncation: str) -> None:

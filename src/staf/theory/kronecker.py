@@ -26,6 +26,7 @@ True
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 
 import torch
@@ -117,8 +118,8 @@ def kronecker_equivalent(field: nn.Module, *, omega0: float = 1.0, linear_units:
     Equality is to rounding: about 4e-15 in float64 at frequencies up to 3, ten times more per layer at frequencies near
     30. In float32 at such frequencies the two diverge as any two roundings of the field would.
     """
-    if omega0 == 0:
-        raise ValueError("omega0 must not be 0, got 0")
+    if not math.isfinite(omega0) or omega0 == 0:
+        raise ValueError(f"omega0 must be finite and not 0, got {omega0}")
     network = read_network(field)
     if any(network.skips) and not linear_units:
         raise ValueError(
@@ -132,7 +133,14 @@ def kronecker_equivalent(field: nn.Module, *, omega0: float = 1.0, linear_units:
     scaled = [_divide(pair, omega0, units) for pair, units in zip(matrices[:-1], identity, strict=True)]
     plain = PlainSineNetwork([*scaled, matrices[-1]], identity, omega0=omega0, encoding=network.encoding)
     reference = next(field.parameters())
-    return plain.to(device=reference.device, dtype=reference.dtype)
+    plain = plain.to(device=reference.device, dtype=reference.dtype)
+    for name, parameter in plain.named_parameters():
+        if not bool(torch.isfinite(parameter).all()):
+            raise ValueError(
+                f"{name} of the equivalent is not finite in {reference.dtype}: field must have finite parameters, and "
+                "products Omega C W must fit its dtype; convert it with field.double() first, or give another omega0"
+            )
+    return plain
 
 
 def equivalent_matrices(network: Network) -> list[tuple[Tensor, Tensor]]:

@@ -52,6 +52,8 @@ def read_network(field: nn.Module) -> Network:
     A `Sequential` may end with an activation (an activated output) or with a `Linear`.
     """
     if isinstance(field, CoordinateMLP):
+        if field.output_activation is not None:
+            raise TypeError(f"field must have a linear output, got {field.output_activation!r} after it")
         modules = [m for i, linear in enumerate(field.layers) for m in (linear, field.activation(i))]
         skips = tuple(field.skip and i > 0 for i in range(len(field.layers)))
         return Network(_layers(modules), _linear(field.output), skips, field.encoding)

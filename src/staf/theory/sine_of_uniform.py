@@ -48,7 +48,11 @@ def roots(y: ArrayLike, a: float, b: float) -> NDArray[np.int64]:
     [1, 3, 1]
     """
     _require_nonzero(a)
+    if not (math.isfinite(a) and math.isfinite(b)):
+        raise ValueError(f"a and b must be finite, got a = {a}, b = {b}")
     values = np.asarray(y, dtype=np.float64)
+    if np.isnan(values).any():
+        raise ValueError("y must be numbers, got NaN, which has no number of roots")
     inside = np.abs(values) <= 1
     rising = np.arcsin(np.clip(values, -1, 1))
     low, high = b - abs(a), b + abs(a)

@@ -22,6 +22,8 @@ def assemble(
 ) -> Stepper:
     """Optimiser, batches in the order of `seed`, and the stepper for the field's device: captured on a GPU.
 
+    A task that has a method `batches(size, generator)` draws its mini-batches itself.
+
     A step handles `chunk` points at a time, by default as many as `points_at_once` allows; a batch of several networks
     is not split, because the caller bounds its memory by their number.
 
@@ -39,6 +41,8 @@ def assemble(
     else:
         optimiser = Optimiser(field, recipe)
     device = optimiser.parameters[0].device
-    batches = Batches(task.points, recipe.batch_size(task.points), torch.Generator(device).manual_seed(seed))
+    size, generator = recipe.batch_size(task.points), torch.Generator(device).manual_seed(seed)
+    own = getattr(task, "batches", None)
+    batches = own(size, generator) if own is not None and size < task.points else Batches(task.points, size, generator)
     kind, group = (CapturedStepper, CAPTURED_GROUP) if device.type == "cuda" else (Stepper, 1)
     return kind(task, field, optimiser, batches, group=group, chunk=chunk or points_at_once(device))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +15,15 @@ from torch import Tensor, nn
 from staf.storage import file
 from staf.training.batches import Batches
 from staf.training.history import History
+from staf.training.jittered_batches import JitteredBatches
 from staf.training.optim.optimiser import Optimiser
 from staf.training.recipe import Recipe
 from staf.training.task import Task
 
 # The name that files of format 1 give to the state of callbacks.
 CALLBACKS = "findings/"
+# No step, number of seconds or loss of a fit is larger.
+LARGEST = 1e300
 
 
 @dataclass
@@ -93,7 +97,9 @@ class Checkpoint:
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise file.FileError(f"{path} is not a complete checkpoint: {error}") from None
 
-    def restore(self, field: nn.Module, optimiser: Optimiser, batches: Batches, fingerprint: str) -> None:
+    def restore(
+        self, field: nn.Module, optimiser: Optimiser, batches: Batches | JitteredBatches, fingerprint: str
+    ) -> None:
         """Put a fit back where this checkpoint was taken."""
         if fingerprint != self.fingerprint:
             raise file.FileError("the checkpoint was made with other data; resume with the same signal and recipe")
@@ -138,8 +144,14 @@ def _checked(name: str, value: Any) -> Any:
     kind = _PLAIN[name]
     if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
         raise TypeError(f"{name} is of the wrong type")
-    if kind in (int, float) and name != "seed" and not int(name == "chunk") <= value:
+    # Before the first step the best loss is infinite.
+    most = math.inf if name == "best_loss" else LARGEST
+    if kind in (int, float) and name != "seed" and not int(name == "chunk") <= value <= most:
         raise ValueError(f"{name} is {value}")
+    if name == "seed" and not -(2**63) <= value < 2**64:
+        raise ValueError(f"seed is {value}")
+    if isinstance(value, list) and not all(isinstance(note, str) for note in value):
+        raise TypeError("notes are not texts")
     return value
 
 

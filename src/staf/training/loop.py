@@ -65,10 +65,13 @@ class Loop:
         if several and any(hasattr(callback, "finish") for callback in callbacks):
             raise ValueError("a callback with finish(module) belongs to a single fit, got several networks")
         self.fields, self.recipe, self.seed = fields, recipe, seed
-        self.execution, self.callbacks, self.names = execution, callbacks, names
+        self.execution, self.names = execution, names
         self.trainee: OneNetwork | SeveralNetworks = (
             SeveralNetworks(tasks, fields, recipe, execution) if several else OneNetwork(tasks[0], fields[0], execution)
         )
+        # Those of the task itself run first: what they keep up to date belongs to the step that the others look at.
+        own = getattr(self.trainee.task, "callbacks", None)
+        self.callbacks: list[Callback] = [*(own() if own is not None else ()), *callbacks]
         self.total = recipe.total_steps(self.trainee.task.points)
         chunk = chunk if resume is None else resume.chunk
         self.stepper = assemble(self.trainee.task, self.trainee.module, recipe, seed=seed, chunk=chunk)
@@ -78,7 +81,7 @@ class Loop:
         if resume is not None:
             self._restore(resume)
         # A callback that looks every k steps sees the weights of those steps, not of the group's end.
-        self.together = min([self.stepper.group, *(c.every for c in callbacks if hasattr(c, "every"))])
+        self.together = min([self.stepper.group, *(c.every for c in self.callbacks if hasattr(c, "every"))])
         self.group_seconds = GROUP_SECONDS_OF_SEVERAL if several else GROUP_SECONDS
         self.step_seconds = self.group_seconds / 2
         self.started = time.monotonic()
@@ -183,7 +186,8 @@ class Loop:
         began = self.elapsed()
         predict = predictor(self.trainee.member(network), self.trainee.chunk(self.stepper.chunk), self.execution)
         # A task of the user's own may measure other things; its training loss then decides alone.
-        measured = self.trainee.tasks[network].evaluate(predict).get("psnr", psnr)
+        task = self.trainee.tasks[network]
+        measured = getattr(task, "confirm", task.evaluate)(predict).get("psnr", psnr)
         course.confirm_after = self.elapsed() + 5 * (self.elapsed() - began)
         return f"reached {measured:.2f} dB" if measured >= target else None
 

@@ -20,8 +20,8 @@ class Recipe:
 
     `steps` counts optimiser steps; with `epochs` given instead, a step is one mini-batch of `batch` points and an
     epoch visits every point once. `batch=None` is the full batch. Learning rates: `rate` is Adam's (and SOAP's on the
-    first and the last layer), `matrix_rate` is Muon's or SOAP's on the hidden matrices, and the rates of C, Omega and
-    Phi are multiples of `rate`.
+    first and the last layer), `matrix_rate` is Muon's or SOAP's on the hidden matrices, `table_rate` is Adam's on the
+    tables of hash grids, and the rates of C, Omega and Phi are multiples of `rate`.
 
     >>> Recipe(steps=100, batch=None).total_steps(points=65536)
     100
@@ -35,6 +35,7 @@ class Recipe:
     optimiser: OptimiserName = "adam"
     rate: float = 1e-3
     matrix_rate: float = 3e-3
+    table_rate: float = 1e-2
     amplitude_rate: float = 1.0
     frequency_rate: float = 1.0
     phase_rate: float = 1.0
@@ -60,7 +61,7 @@ class Recipe:
             raise ValueError(f"convention must be 'centres' or 'ends', got {self.convention!r}")
         if self.precision not in get_args(Precision):
             raise ValueError(f"precision must be one of {', '.join(get_args(Precision))}, got {self.precision!r}")
-        for name in ("rate", "matrix_rate"):
+        for name in ("rate", "matrix_rate", "table_rate"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):
                 raise ValueError(f"{name} must be positive, got {value}")

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from staf.training.batches import Batches
+from staf.training.jittered_batches import JitteredBatches
 from staf.training.memory import keep_freed_memory
 from staf.training.optim.optimiser import Optimiser
 from staf.training.stacked import StackedTask
@@ -42,7 +43,7 @@ class Stepper:
         task: Task | StackedTask,
         field: nn.Module,
         optimiser: Optimiser,
-        batches: Batches,
+        batches: Batches | JitteredBatches,
         *,
         group: int,
         chunk: int,

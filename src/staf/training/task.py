@@ -22,7 +22,11 @@ Predict = Callable[[Tensor], Tensor]
 
 @runtime_checkable
 class Task(Protocol):
-    """A problem to solve: signal + operator + loss + how to evaluate it."""
+    """A problem to solve: signal + operator + loss + how to evaluate it.
+
+    A task may have `callbacks()`, which the trainer calls before those of the user, and `confirm(predict)`, which is
+    asked in place of `evaluate` whether a target is reached: where `evaluate` looks at what training may not see.
+    """
 
     in_features: int
     out_features: int

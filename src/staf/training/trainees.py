@@ -97,6 +97,6 @@ class SeveralNetworks:
     def leave(self) -> None: ...
 
 
-def must_be_alone(field: nn.Module) -> bool:
-    """Whether a field reads its task or adds to the loss (INCODE), so that it is trained by itself."""
-    return hasattr(field, "bind") or hasattr(field, "penalty")
+def must_be_alone(part: nn.Module | Task) -> bool:
+    """Whether a field reads its task or adds to the loss (INCODE), or a task has callbacks: they are trained alone."""
+    return any(hasattr(part, name) for name in ("bind", "penalty", "callbacks"))

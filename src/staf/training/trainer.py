@@ -98,7 +98,7 @@ def train(
         raise ValueError(f"tasks and fields must be equally many, got {len(tasks)} and {len(fields)}")
     if len(tasks) > 1 and (checkpoint is not None or resume is not None):
         raise ValueError(f"a checkpoint holds a single fit, got {len(tasks)} tasks")
-    if len(tasks) > 1 and any(must_be_alone(field) for field in starts_of(fields)):
+    if len(tasks) > 1 and (any(map(must_be_alone, starts_of(fields))) or any(map(must_be_alone, tasks))):
         options = {"seed": seed, "execution": execution, "progress": progress, "callbacks": callbacks, "title": title}
         several = zip(tasks, fields, names or [""] * len(tasks), strict=True)
         return [train([t], [f], recipe, names=[n], chunk=chunk, **options)[0] for t, f, n in several]  # type: ignore

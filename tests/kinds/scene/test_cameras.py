@@ -7,7 +7,8 @@ import math
 import pytest
 import torch
 
-from staf.kinds.scene.cameras import Cameras, looking_at, nearest_to_axes, orbit
+from staf.kinds.scene.cameras import Cameras, looking_at, nearest_to_axes, orbit, upwards
+from staf.signals import SignalError
 from tests.kinds.scene import procedural
 
 
@@ -58,9 +59,34 @@ def test_a_smaller_picture_has_the_same_view():
 
 
 def test_an_orbit_is_closed_and_looks_at_the_scene():
-    path = orbit(procedural.around(7), 12, height=6, width=8)
+    path = orbit(procedural.around(7), 12).resized(width=8, height=6)
     assert len(path) == 12
     assert (path.height, path.width) == (6, 8)
     steps = (path.positions - path.positions.roll(1, 0)).norm(dim=1)
     assert steps.max() - steps.min() < 1e-4
     assert nearest_to_axes(path).norm() < 1e-3
+
+
+def test_upwards_is_the_axis_that_cameras_nearly_agree_on():
+    level = looking_at(torch.tensor([[3.0, 0.0, 0.2], [0.0, 3.0, 0.0]]), torch.zeros(3), angle=0.7, height=4, width=4)
+    assert upwards(level).tolist() == [0, 0, 1]
+    tilted = torch.nn.functional.normalize(torch.tensor([0.0, 1.0, 1.0]), dim=0)
+    leaning = looking_at(3 * torch.eye(3)[:1], torch.zeros(3), angle=0.7, height=4, width=4, up=tilted)
+    torch.testing.assert_close(upwards(leaning), tilted)
+    path = orbit(leaning, 5)
+    torch.testing.assert_close(path.positions @ tilted, torch.zeros(5), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"height": 0}, "1 cameras of 4x0 pixels"),
+        ({"poses": []}, "0 cameras"),
+        ({"focal": [[1.0]]}, "focal of cameras must be"),
+        ({"poses": [[[float("nan")] * 4] * 3]}, "poses of cameras must be"),
+    ],
+)
+def test_cameras_of_a_file_are_checked(change, message):
+    plain = looking_at(3 * torch.eye(3)[:1], torch.zeros(3), angle=0.7, height=4, width=4).to_plain()
+    with pytest.raises(SignalError, match=message):
+        Cameras.from_plain({**plain, **change})

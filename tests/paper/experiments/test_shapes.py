@@ -88,7 +88,7 @@ def test_protocols_differ_in_what_they_say(here):
     assert (recipes["paper"].epochs, recipes["paper"].batch, recipes["paper"].convention) == (200, 100_000, "ends")
     assert recipes["ours"].optimiser == "muon"
     bands = plan_of(shape, ShapeRun("ball", "pemlp", "paper", 12), "cpu").field(0).architecture["arguments"]["bands"]
-    assert bands == 1
+    assert bands == 10, "in three dimensions, as in the released code"
 
 
 def test_mistakes_are_named(here, capsys):

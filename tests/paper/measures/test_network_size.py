@@ -21,7 +21,8 @@ def test_sizes_are_the_published_counts():
     assert 198_915 <= sizes["incode"] <= 198_915 + 16
 
 
-@pytest.mark.parametrize("model", list(NETWORKS))
+# A hash grid's table does not follow the width.
+@pytest.mark.parametrize("model", [name for name, spec in NETWORKS.items() if not spec.grid])
 def test_the_matched_width_is_the_largest_that_fits(model):
     width = matched_width(architecture(model))
     assert scalars(architecture(model, width=width)) <= LIMIT < scalars(architecture(model, width=width + 2))

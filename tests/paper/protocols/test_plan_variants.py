@@ -39,11 +39,12 @@ def test_another_law_drops_the_constants_of_the_first():
 
 def test_the_published_schedule_is_adams():
     chosen = plan_of(IMAGE, PlanVariant("wire", "paper"), 9, "cpu")
-    assert (chosen.recipe.optimiser, chosen.recipe.rate, chosen.recipe.steps) == ("adam", 1e-3, 9)
-    assert chosen.recipe.convention == "ends"
+    assert (chosen.recipe.optimiser, chosen.recipe.rate, chosen.recipe.steps) == ("adam", 5e-3, 9), "its authors' rate"
+    assert (chosen.recipe.batch, chosen.recipe.convention) == (None, "ends")
+    assert chosen.field(0).architecture["arguments"]["sigma0"] == 30
     sound = Audio(np.sin(np.arange(900) * 0.1).astype(np.float32), 8000)
     chosen = plan_of(sound, PlanVariant("siren", "paper"), 9, "cpu")
-    assert chosen.recipe.rate == 2.5e-4
+    assert (chosen.recipe.rate, chosen.recipe.schedule(0.9)) == (1e-4, 1)
     assert chosen.field(0).architecture["arguments"]["omega0"] == 3000
 
 

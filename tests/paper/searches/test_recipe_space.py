@@ -25,7 +25,7 @@ def test_shared_axes_do_not_go_together(count):
 
 def test_all_networks_have_the_same_trials_of_the_recipe():
     found = {model: trials(model, 8, optimisers=["muon", "adam"]) for model in CONSTANTS}
-    assert set(found) == set(NETWORKS)
+    assert set(found) == set(NETWORKS) - {"kan", "ngp", "relu"}, "which the paper's tables do not have"
     for model, choices in found.items():
         assert len(choices) == 8
         assert choices[0] == PlanVariant(model)

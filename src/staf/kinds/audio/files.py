@@ -7,14 +7,19 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from staf._extras import need
+from staf.kinds.audio.wholeness import NOT_SAID, check_whole
+from staf.kinds.limits import check_not_padded, check_ratio
 from staf.signals.atomic import atomic_path
-from staf.signals.errors import SignalError
+from staf.signals.errors import SignalError, damaged
 
 if TYPE_CHECKING:
+    import soundfile
+
     from staf.kinds.audio.signal import Audio
 
 FORMATS = {".wav": "WAV", ".flac": "FLAC", ".ogg": "OGG", ".oga": "OGG", ".mp3": "MP3"}
@@ -24,24 +29,55 @@ BITS = {"PCM_S8": 8, "PCM_U8": 8, "PCM_16": 16, "PCM_24": 24, "PCM_32": 32}
 LONGEST = 2**22
 # Frames handed to an encoder at once: the Vorbis encoder overflows its stack on minutes of samples in one call.
 BLOCK = 1 << 16
+MOST_CHANNELS = 64
+# libsndfile's number of frames where a header does not say it.
+UNKNOWN = 2**62
+# How many bytes of float32 a byte of a file can become: silence takes almost nothing.
+RATIO = {"FLAC": 1 << 16, "OGG": 1 << 17}
+MPEG = ("MP3", "MPEG")
+# Samples at both ends of an MP3 that belong to its coding.
+MISSABLE = 8192
+SMALLEST_RATIO = 64
 
 
 def read_audio(path: Path, limit: int) -> Audio:
-    """Reads any file that libsndfile decodes, of at most `limit` sample times; the header is checked first."""
-    import soundfile
+    """Reads any file that libsndfile decodes, of at most `limit` samples over all channels.
+
+    What its header announces is checked before anything is decoded, and against what was decoded.
+    """
+    soundfile = need("audio", "soundfile")
 
     from staf.kinds.audio.signal import Audio
 
+    class Forward(soundfile.SoundFile):  # type: ignore[misc]
+        """A file that is read from its start to its end: seeking fails where the length is not known."""
+
+        def seekable(self) -> bool:
+            return False
+
     try:
-        with soundfile.SoundFile(str(path)) as file:
-            if file.frames > limit:
-                raise SignalError(f"it holds {file.frames} samples, and at most {limit} are read")
-            samples = file.read(dtype="float32", always_2d=True)
-            rate, subtype = file.samplerate, file.subtype
+        with path.open("rb") as plain:
+            whole = check_whole(plain)
+            stored = os.fstat(plain.fileno()).st_size
+            # libsndfile would look for frames in what is before and behind them.
+            source = os.fsencode(path) if whole.part is None else Part(plain, *whole.part, whole.first)
+            with Forward(source) as file:
+                announced = _announced(file, limit, stored)
+                samples, full = _read_blocks(file, limit, announced)
+                rate, subtype, format = file.samplerate, file.subtype, file.format
     except soundfile.LibsndfileError as error:
-        raise SignalError(f"its audio cannot be decoded ({error.error_string.rstrip('. ')})") from error
-    notes = []
-    full = int((np.abs(samples) >= 1 - 1 / 32768).sum()) if samples.size else 0
+        reason = error.error_string.removeprefix("Error : ").rstrip(". ")
+        raise damaged(f"its audio cannot be decoded ({reason})") from error
+    if announced is not None and len(samples) < announced:
+        raise damaged(f"{len(samples):,} of {announced:,} samples are there")
+    if whole.samples is not None and len(samples) < whole.samples - MISSABLE:
+        raise SignalError(
+            f"{len(samples):,} of some {whole.samples:,} samples can be decoded, since its header does not say "
+            "how many there are: convert it to FLAC or WAV"
+        )
+    notes = list(whole.notes)
+    if announced is None and format not in MPEG:
+        notes.append(NOT_SAID)
     if full > 1:
         notes.append(f"{full} samples are at full scale: the recording may be clipped, and is fitted as it is")
     if len(samples) > LONGEST:
@@ -52,16 +88,89 @@ def read_audio(path: Path, limit: int) -> Audio:
     return Audio(samples, rate, subtype=subtype, notes=notes)
 
 
+def _announced(file: soundfile.SoundFile, limit: int, stored: int) -> int | None:
+    """How many samples per channel a file of `stored` bytes announces, if it does, and they are not too many."""
+    if file.channels > MOST_CHANNELS:
+        raise SignalError(f"audio must have 1 to {MOST_CHANNELS} channels, got {file.channels}")
+    # Of an MP3, libsndfile only estimates it.
+    if file.frames >= UNKNOWN or file.format in MPEG:
+        return None
+    _check_length(file.frames, file.channels, limit)
+    what = f"{file.frames} samples in {file.channels} channels"
+    decoded = 4 * file.frames * file.channels
+    check_ratio(decoded, stored, RATIO.get(file.format, SMALLEST_RATIO), what)
+    if file.format == "FLAC":
+        # A frame that is missing is searched for up to the end of the file.
+        check_not_padded(stored, decoded)
+    return file.frames
+
+
+class Part:
+    """`first`, and then the bytes of an open file from `start` to `stop`, as a file that libsndfile can read."""
+
+    def __init__(self, file: BinaryIO, start: int, stop: int, first: bytes = b"") -> None:
+        self._file, self._first, self._start, self._at = file, first, start - len(first), 0
+        self._length = len(first) + stop - start
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self._at = max(0, offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._length}[whence])
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def read(self, count: int = -1) -> bytes:
+        left = max(0, self._length - self._at)
+        count = left if count < 0 else min(count, left)
+        data = self._first[self._at : self._at + count]
+        if len(data) < count:
+            self._file.seek(self._start + self._at + len(data))
+            data += self._file.read(count - len(data))
+        self._at += len(data)
+        return data
+
+
+def _check_length(frames: int, channels: int, limit: int) -> None:
+    if frames * channels > limit:
+        across = f" in {channels} channels" if channels > 1 else ""
+        raise SignalError(
+            f"it holds {frames} samples{across}, and at most {limit} are read; if you trust the file, pass a larger "
+            "max_pixels (staf fit: --max-pixels)"
+        )
+
+
+def _read_blocks(file: soundfile.SoundFile, limit: int, frames: int | None) -> tuple[np.ndarray, int]:
+    """The samples (n, channels) up to the end of the file, and how many are at full scale."""
+    whole = None if frames is None else np.empty((frames, file.channels), np.float32)
+    parts: list[np.ndarray] = []
+    count = full = 0
+    while frames is None or count < frames:
+        ask = BLOCK if frames is None else min(BLOCK, frames - count)
+        block = file.read(ask, dtype="float32", always_2d=True)
+        if not len(block):
+            break
+        full += int((np.abs(block) >= 1 - 1 / 32768).sum())
+        if whole is None:
+            _check_length(count + len(block), file.channels, limit)
+            parts.append(block)
+        else:
+            whole[count : count + len(block)] = block
+        count += len(block)
+    if whole is not None:
+        return whole[:count], full
+    return np.concatenate([np.empty((0, file.channels), np.float32), *parts]), full
+
+
 def write_audio(audio: Audio, path: str | os.PathLike[str]) -> Path:
     """Writes `audio` to `path` in the format of its suffix; `Audio.save` says what is kept."""
-    import soundfile
+    soundfile = need("audio", "soundfile")
 
     format, subtype = stored_as(audio, path)
     with (
         atomic_path(path) as temporary,
         _explained(format, audio.out_features, audio.rate),
         soundfile.SoundFile(
-            str(temporary), "x", audio.rate, audio.out_features, subtype=subtype, format=format
+            os.fsencode(temporary), "x", audio.rate, audio.out_features, subtype=subtype, format=format
         ) as file,
     ):
         for start in range(0, audio.samples, BLOCK):
@@ -75,7 +184,7 @@ def check_format(path: str | os.PathLike[str], channels: int, rate: int) -> None
 
     >>> check_format("a.wav", 2, 12345)
     """
-    import soundfile
+    soundfile = need("audio", "soundfile")
 
     format = format_of(path)
     with _explained(format, channels, rate):
@@ -84,7 +193,7 @@ def check_format(path: str | os.PathLike[str], channels: int, rate: int) -> None
 
 @contextmanager
 def _explained(format: str, channels: int, rate: int) -> Iterator[None]:
-    import soundfile
+    soundfile = need("audio", "soundfile")
 
     try:
         yield
@@ -102,7 +211,7 @@ def stored_as(audio: Audio, path: str | os.PathLike[str]) -> tuple[str, str]:
     >>> stored_as(Audio(np.array([1.5], np.float32), 8000, subtype="FLOAT"), "a.wav")
     ('WAV', 'FLOAT')
     """
-    import soundfile
+    soundfile = need("audio", "soundfile")
 
     format = format_of(path)
     loudest = float(np.abs(audio.array).max())
@@ -128,7 +237,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
     >>> format_of("a song.FLAC")
     'FLAC'
     """
-    import soundfile
+    soundfile = need("audio", "soundfile")
 
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from staf._documents import Document, Entries
+from staf._documents import Document, Entries, Record
+from staf.kinds.plain_arrays import plain_array
 from staf.metrics import log_spectral_distance
 from staf.signals.base import Signal, as_array
 from staf.signals.errors import NoSamples, SignalError
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from staf.planning.situation import Rule
 
 CHANNELS = {1: "mono", 2: "stereo"}
+MOST_CHANNELS = 64
+# Samples per second that a file can name.
+FASTEST = 2**31 - 1
 
 
 class Audio(Signal):
@@ -176,16 +180,15 @@ class Audio(Signal):
         Audio('audio', 4 samples at 44100 Hz, stereo, no samples)
         """
         try:
-            (samples,) = (int(size) for size in metadata["shape"])
-            channels, peak = int(metadata["channels"]), float(metadata["peak"])
-            name, subtype = str(metadata["name"]), str(metadata["subtype"])
-            rate, notes = _checked_rate(metadata["rate"]), [str(note) for note in metadata["notes"]]
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, SignalError):
-                raise
-            raise SignalError(f"metadata of audio is incomplete or malformed: {error!r}") from error
-        if samples < 1 or channels < 1 or not (math.isfinite(peak) and peak > 0):
-            raise SignalError(f"metadata describes no audio: {samples} samples, {channels} channels, peak {peak}")
+            record = Record(metadata)
+            (samples,) = record.grid("shape", range(1, 2))
+            channels, peak = record.whole("channels", least=1, most=MOST_CHANNELS), record.number("peak")
+            name, subtype = record.text("name"), record.text("subtype")
+            rate, notes = record.whole("rate", least=1, most=FASTEST), record.texts("notes")
+        except ValueError as error:
+            raise SignalError(f"metadata of audio is incomplete or malformed: {error}") from error
+        if not peak > 0:
+            raise SignalError(f"metadata describes no audio: its peak is {peak}")
         audio = cls.__new__(cls)
         audio._array = None
         audio.samples, audio.out_features, audio.rate, audio.peak = samples, channels, rate, peak
@@ -269,15 +272,17 @@ def _positions(size: int, first: float, last: float, per_sample: float, conventi
 
 def _checked(samples: np.ndarray) -> np.ndarray:
     """Samples as finite float32 (n, channels)."""
-    array = np.asarray(samples)
+    array = plain_array(samples, "samples")
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:
         raise SignalError(f"samples must have shape (n,) or (n, channels), got {array.shape}")
     if array.shape[0] == 0:
         raise SignalError("the audio has no samples: its length is zero")
-    if not 1 <= array.shape[1] <= 64:
-        raise SignalError(f"audio has 1 to 64 channels in the last axis of (n, channels), got {array.shape}")
+    if not 1 <= array.shape[1] <= MOST_CHANNELS:
+        raise SignalError(
+            f"audio has 1 to {MOST_CHANNELS} channels in the last axis of (n, channels), got {array.shape}"
+        )
     if array.dtype.kind == "i":
         array = array / -float(np.iinfo(array.dtype).min)
     elif array.dtype.kind != "f":

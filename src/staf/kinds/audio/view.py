@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from staf._documents import Entries
+from staf._documents import Document, Entries
+from staf._extras import need
 from staf.kinds.audio.figure import DYNAMIC_RANGE_DB, spectrogram
 from staf.kinds.audio.files import FORMATS, check_format
 from staf.kinds.audio.signal import Audio
@@ -38,10 +39,13 @@ class AudioView(View[Audio]):
         return ".wav"
 
     def suffixes(self) -> tuple[str, ...]:
-        import soundfile
+        soundfile = need("audio", "soundfile")
 
         there = soundfile.available_formats()
         return tuple(suffix for suffix, format in FORMATS.items() if format in there)
+
+    def page(self, convention: Convention) -> Document:
+        return {"type": "sound", "rate": self.signal.rate}
 
     def report_section(self, reconstruction: Audio) -> str:
         """Target, reconstruction and error: envelopes on one scale, and for the first two a spectrogram of the first

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from staf.kinds.grid.signal import Grid
+from staf.kinds.plain_arrays import plain_array
 
 LAYOUTS: dict[str | None, bool | None] = {
     None: None,
@@ -23,8 +23,7 @@ def grid_from(source: object, name: str | None, layout: str | None) -> Grid | No
     Grid('t', 4x6x8, 9 channels, float32)
     """
     if isinstance(source, Tensor):
-        values = source.detach().cpu()
-        source = (values.float() if values.dtype == torch.bfloat16 else values).numpy()
+        source = plain_array(source, "a grid")
     if not isinstance(source, np.ndarray):
         return None
     array = np.moveaxis(source, 0, -1) if layout == "channels-first" else source

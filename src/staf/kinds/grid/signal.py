@@ -13,8 +13,9 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from staf._documents import Document, Entries
+from staf._documents import Document, Entries, Record
 from staf.kinds.grid.samples import checked_samples, has_channels, range_of, rounded
+from staf.kinds.plain_arrays import plain_array
 from staf.signals.base import Signal, as_array
 from staf.signals.errors import NoSamples, SignalError
 from staf.signals.grid import Convention
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 # The span [start, stop) of each axis, in samples.
 Windows = Sequence[tuple[float, float]]
+
+# Values at a point, of which a file may speak.
+MOST_VALUES = 2**20
 
 
 class Grid(Signal):
@@ -61,7 +65,7 @@ class Grid(Signal):
         source: str | None = None,
         notes: Sequence[str] = (),
     ) -> None:
-        samples = checked_samples(np.asarray(array) if not isinstance(array, np.ndarray) else array)
+        samples = checked_samples(plain_array(array, "a grid"))
         self.has_channels, said = has_channels(samples.shape, channels)
         self._array: np.ndarray | None = samples
         self._set_shape(samples.shape)
@@ -180,17 +184,18 @@ class Grid(Signal):
         Grid('grid', 4x5x6x20, 1 channel, float16, no samples)
         """
         try:
-            shape, channels = tuple(int(size) for size in metadata["shape"]), int(metadata["channels"])
-            with_axis, dtype = bool(metadata["has_channels"]), np.dtype(str(metadata["dtype"]))
-            low, high = (float(end) for end in metadata["value_range"])
-            name, notes = str(metadata["name"]), [str(note) for note in metadata["notes"]]
-        except (KeyError, TypeError, ValueError) as error:
-            raise SignalError(f"metadata of a grid is incomplete or malformed: {error!r}") from error
-        if not 1 <= len(shape) <= 4 or min(*shape, channels) < 1 or dtype.kind not in "biuf":
+            record = Record(metadata)
+            shape, channels = record.grid("shape", range(1, 5)), record.whole("channels", least=1, most=MOST_VALUES)
+            with_axis, dtype = record.truth("has_channels"), np.dtype(record.text("dtype"))
+            low, high = record.numbers("value_range", 2)
+            name, notes = record.text("name"), record.texts("notes")
+        except (TypeError, ValueError, SyntaxError) as error:
+            raise SignalError(f"metadata of a grid is incomplete or malformed: {error}") from error
+        if dtype.kind not in "biuf":
             raise SignalError(f"metadata describes no grid: shape {shape}, {channels} channels of {dtype}")
         if not with_axis and channels != 1:
             raise SignalError(f"metadata describes no grid: {channels} channels without an axis for them")
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        if low >= high:
             raise SignalError(f"value_range in metadata must be an increasing pair of numbers, got {low}, {high}")
         grid = cls.__new__(cls)
         grid._array, grid.has_channels, grid.dtype = None, with_axis, dtype

@@ -5,14 +5,15 @@ from __future__ import annotations
 from staf.kinds.registry import Format, Kind
 
 _READING = "staf.kinds.image.reading"
-_TIFF = "staf.kinds.image.tiff_reading:read_tiff"
+_LARGE = "staf.kinds.image.large.reading"
+_TIFF = f"{_LARGE}:read_tiff"
 
 KIND = Kind(
     "image",
     "staf.kinds.image.signal:Image",
     formats=(
-        Format("PNG", "image", ((0, b"\x89PNG\r\n\x1a\n"),), f"{_READING}:read_png"),
-        Format("JPEG", "image", ((0, b"\xff\xd8\xff"),), f"{_READING}:read_jpeg"),
+        Format("PNG", "image", ((0, b"\x89PNG\r\n\x1a\n"),), f"{_LARGE}:read_png"),
+        Format("JPEG", "image", ((0, b"\xff\xd8\xff"),), f"{_LARGE}:read_jpeg"),
         *(Format("TIFF", "image", ((0, head),), _TIFF) for head in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")),
         Format("WebP", "image", ((0, b"RIFF"), (8, b"WEBP")), f"{_READING}:read_webp"),
         Format("NPY", "image", ((0, b"\x93NUMPY"),), f"{_READING}:read_npy", test=f"{_READING}:announces_image"),

@@ -10,6 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     import PIL.Image
 
+LONGEST_NAME = 80
 SPACES = {b"GRAY": (1, 2), b"RGB ": (3, 4)}
 
 
@@ -33,9 +34,10 @@ def describe(profile: bytes) -> str:
     from PIL import ImageCms
 
     try:
-        return ImageCms.getProfileDescription(ImageCms.ImageCmsProfile(io.BytesIO(profile))).strip()
-    except (ImageCms.PyCMSError, OSError, ValueError):
+        told = ImageCms.getProfileDescription(ImageCms.ImageCmsProfile(io.BytesIO(profile)))
+    except (ImageCms.PyCMSError, OSError, ValueError, TypeError):
         return "unnamed"
+    return "".join(letter for letter in " ".join(told.split()) if letter.isprintable())[:LONGEST_NAME] or "unnamed"
 
 
 def cmyk_to_rgb(image: PIL.Image.Image) -> tuple[np.ndarray, list[str]]:
@@ -47,7 +49,7 @@ def cmyk_to_rgb(image: PIL.Image.Image) -> tuple[np.ndarray, list[str]]:
         try:
             source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
             converted = ImageCms.profileToProfile(image, source, ImageCms.createProfile("sRGB"), outputMode="RGB")
-        except (ImageCms.PyCMSError, OSError, ValueError):
+        except (ImageCms.PyCMSError, OSError, ValueError, TypeError):
             converted = None
         if converted is not None:
             return np.asarray(converted), [f"converted from CMYK ({describe(profile)}) to sRGB"]

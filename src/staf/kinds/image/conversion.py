@@ -11,7 +11,8 @@ from torch import Tensor
 from staf.kinds.image.colour import cmyk_to_rgb, fitting_profile
 from staf.kinds.image.pixels import CHANNELS, is_image_shape
 from staf.kinds.image.signal import Image
-from staf.signals.errors import SignalError
+from staf.kinds.plain_arrays import plain_array
+from staf.signals.errors import SignalError, damage_named
 
 if TYPE_CHECKING:
     import PIL.Image
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 Layout = Literal["hwc", "chw"]
 LAYOUTS = ("hwc", "chw")
 ORIENTATION_TAG = 274
+# Pixels that are taken over from Pillow at once.
+BAND = 1 << 22
 KEPT_MODES = ("L", "LA", "RGB", "RGBA")
 CONVERTED_MODES = {
     "P": ("RGB", "palette colours are expanded to RGB"),
@@ -35,7 +38,7 @@ def image_from(source: object, name: str | None, layout: str | None) -> Image | 
     """An array, a tensor or a Pillow image as an image; None for anything else, and for arrays of other shapes."""
     name = "image" if name is None else name
     if isinstance(source, Tensor):
-        shape = tuple(source.shape)
+        shape = () if source.is_nested else tuple(source.shape)
         fits = is_image_shape(shape) or (len(shape) == 3 and shape[0] in CHANNELS)
         return image_from_tensor(source, layout=cast(Layout, layout), name=name) if layout or fits else None
     if isinstance(source, np.ndarray):
@@ -43,7 +46,8 @@ def image_from(source: object, name: str | None, layout: str | None) -> Image | 
         return image_from_array(source, layout=cast(Layout, layout), name=name) if layout or fits else None
     pillow = sys.modules.get("PIL.Image")
     if pillow is not None and isinstance(source, pillow.Image):
-        return image_from_pil(source, name=name)
+        with damage_named("picture"):
+            return image_from_pil(source, name=name)
     return None
 
 
@@ -74,26 +78,23 @@ def image_from_tensor(tensor: Tensor, *, layout: Layout | None = None, name: str
     >>> image_from_tensor(torch.zeros(3, 8, 9)).shape, image_from_tensor(torch.zeros(4, 5, 3), layout="hwc").shape
     ((8, 9), (4, 5))
     """
-    import torch
-
-    values = tensor.detach().cpu()
-    if values.dtype == torch.bfloat16:
-        values = values.float()
-    if values.ndim == 3 and layout is None:
-        first, last = values.shape[0] in CHANNELS, values.shape[2] in CHANNELS
+    array = plain_array(tensor, "an image")
+    if array.ndim == 3 and layout is None:
+        first, last = array.shape[0] in CHANNELS, array.shape[2] in CHANNELS
         if first and last:
             raise SignalError(
                 f"a tensor of shape {tuple(tensor.shape)} may have its channels first or last: "
                 "pass layout='chw' or layout='hwc'"
             )
         layout = "chw" if first else "hwc"
-    return image_from_array(values.numpy(), layout=layout or "hwc", name=name)
+    return image_from_array(array, layout=layout or "hwc", name=name)
 
 
 def image_from_array(array: np.ndarray, *, layout: Layout | None = None, name: str = "image") -> Image:
     """A numpy array (h, w) or (h, w, c) as an image; (c, h, w) with `layout="chw"`."""
     if layout is not None and layout not in LAYOUTS:
         raise SignalError(f"layout must be 'hwc' or 'chw', got {layout!r}")
+    array = plain_array(array, "an image")
     if layout == "chw" and array.ndim == 3:
         array = array.transpose(1, 2, 0)
     return Image(array, name=name)
@@ -122,25 +123,42 @@ def upright(pixels: np.ndarray, orientation: int) -> tuple[np.ndarray, list[str]
 def _pil_pixels(picture: PIL.Image.Image) -> tuple[np.ndarray, list[str]]:
     mode = picture.mode
     if mode == "1":
-        return np.asarray(picture), []
+        return _array(picture), []
     if mode in ("L", "RGB") and "transparency" in picture.info:
-        return np.asarray(picture.convert(mode + "A")), ["a transparent colour is made an alpha channel"]
+        return _array(picture.convert(mode + "A")), ["a transparent colour is made an alpha channel"]
     if mode in KEPT_MODES:
-        return np.asarray(picture), []
+        return _array(picture), []
     if mode == "CMYK":
         return cmyk_to_rgb(picture)
     if mode in CONVERTED_MODES:
         target, sentence = CONVERTED_MODES[mode]
         if mode == "P" and "transparency" in picture.info:
             target, sentence = CONVERTED_MODES["PA"]
-        return np.asarray(picture.convert(target)), [sentence]
+        return _array(picture.convert(target)), [sentence]
     if mode.startswith("I;16"):
-        return np.asarray(picture).astype(np.uint16), []
+        return _array(picture).astype(np.uint16), []
     if mode == "I":
-        levels = np.asarray(picture)
+        levels = _array(picture)
         if levels.min() < 0 or levels.max() > 65535:
             raise SignalError(f"32-bit integer pixels must lie in [0, 65535], got [{levels.min()}, {levels.max()}]")
         return levels.astype(np.uint16), ["32-bit integers are kept in 16 bits"]
     if mode == "F":
-        return np.asarray(picture), []
+        return _array(picture), []
     raise SignalError(f"a Pillow image must be grey, RGB, RGBA, palette, CMYK, YCbCr or HSV, got mode {mode!r}")
+
+
+def _array(picture: PIL.Image.Image) -> np.ndarray:
+    """The samples of a Pillow image, taken in bands: Pillow makes two copies of what is asked for on the way."""
+    width, height = picture.size
+    rows = max(1, BAND // width)
+    out: np.ndarray | None = None
+    for top in range(0, height, rows):
+        bottom = min(height, top + rows)
+        band = np.asarray(picture if rows >= height else picture.crop((0, top, width, bottom)))
+        if rows >= height:
+            return band
+        if out is None:
+            out = np.empty((height, *band.shape[1:]), band.dtype)
+        out[top:bottom] = band
+    assert out is not None
+    return out

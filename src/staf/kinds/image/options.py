@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import arg
 
 from staf._documents import Document
-from staf.kinds.options import Count, ExportKind, FitKind, Number, RenderKind
+from staf.kinds.options import Count, ExportKind, FitKind, Flag, Number, RenderKind
 from staf.signals.errors import SignalError
 
 if TYPE_CHECKING:
@@ -49,9 +49,18 @@ class Render(RenderKind):
     """Width and height of the picture in pixels, e.g. 1920x1080."""
     crop: Annotated[str | None, arg(metavar="L,T,R,B", help_behavior_hint="")] = None
     """Left, top, right, bottom in pixels of the fitted image; fractions are allowed."""
+    pyramid: Flag = False
+    """Write a TIFF in tiles with smaller copies of itself, which viewers of large pictures open at once."""
 
     def how(self, out: Path | None) -> Document:
-        return {"crop": parse_crop(self.crop), "size": parse_size(self.size), "scale": self.scale}
+        if self.pyramid and (out is None or out.suffix.lower() not in (".tif", ".tiff")):
+            raise SignalError(f"--pyramid needs --out NAME.tif, got {'none' if out is None else str(out)!r}")
+        return {
+            "crop": parse_crop(self.crop),
+            "size": parse_size(self.size),
+            "scale": self.scale,
+            "pyramid": self.pyramid,
+        }
 
     def ending(self, signal: Signal, how: Document, convention: Convention) -> str:
         from staf.kinds.image.view import output_size

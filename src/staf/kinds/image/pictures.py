@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,6 +84,24 @@ def pictures(target: Image, reconstruction: Image) -> Pictures:
                 )
             )
     return Pictures(views, ceiling, largest)
+
+
+def views_of(places: Sequence[tuple[str, np.ndarray, np.ndarray]], detail: str) -> Pictures:
+    """Several pairs of pictures (h, w, 3) of bytes, each with its title, on one scale of errors.
+
+    >>> black = np.zeros((2, 2, 3), np.uint8)
+    >>> [view.title for view in views_of([("first", black, black), ("second", black, black)], "two").views]
+    ['first', 'second']
+    """
+    squares = [np.square((found.astype(np.float32) - target) / 255).mean(-1) for _, target, found in places]
+    ceiling = round_ceiling(float(np.sqrt(np.quantile(np.stack(squares), 0.999))))
+    shown = []
+    for (title, target, found), square in zip(places, squares, strict=True):
+        factor = math.ceil(max(target.shape[:2]) / LARGEST_SIDE)
+        first, second = (np.rint(reduced(part, factor)).astype(np.uint8) for part in (target, found))
+        said = detail if factor == 1 else f"{detail}, each pixel the mean of {factor}x{factor}"
+        shown.append(_place(title, said, first, second, reduced(square[..., None], factor)[..., 0], ceiling, None))
+    return Pictures(shown, ceiling, float(np.sqrt(max(float(square.max()) for square in squares))))
 
 
 def _error_squares(target: Image, reconstruction: Image) -> np.ndarray:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from staf.kinds.plain_arrays import plain_array
 from staf.signals.errors import SignalError
 
 CHANNELS = {1: "grey", 2: "grey+alpha", 3: "RGB", 4: "RGBA"}
+BAND = 1 << 22
 DTYPES = ("uint8", "uint16", "float32")
 
 
@@ -23,6 +25,7 @@ def checked_pixels(array: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """The array as C-contiguous (h, w, c) of a kept type, with a sentence for every change of its numbers."""
     if not isinstance(array, np.ndarray):
         raise SignalError(f"array must be a numpy array, got {type(array).__name__}; staf.open takes the other kinds")
+    array = plain_array(array, "an image")
     pixels = array[..., None] if array.ndim == 2 else array
     if pixels.ndim != 3:
         raise SignalError(f"an image array must have shape (h, w) or (h, w, c), got {array.shape}")
@@ -33,16 +36,17 @@ def checked_pixels(array: np.ndarray) -> tuple[np.ndarray, list[str]]:
         raise SignalError(f"an image must have 1 to 4 channels, got {pixels.shape[2]} in shape {array.shape}{hint}")
     said = []
     if pixels.dtype == np.bool_:
-        pixels = pixels.astype(np.uint8) * np.uint8(255)
+        # By their bytes: those of a file may be other than 0 and 1.
+        pixels = (pixels.view(np.uint8) != 0).view(np.uint8) * np.uint8(255)
         said.append("two-level pixels are kept as 0 and 255 in 8 bits")
     elif pixels.dtype.kind == "f":
-        if not np.isfinite(pixels).all():
+        if not _all_finite(pixels):
             raise SignalError("an image must hold numbers only, got NaN or Inf")
         if pixels.dtype.itemsize != 4:
             said.append(f"{pixels.dtype.name} pixels are converted to float32")
         with np.errstate(over="ignore"):
-            pixels = pixels.astype(np.float32)
-        if not np.isfinite(pixels).all():
+            pixels = pixels.astype(np.float32, copy=False)
+        if not _all_finite(pixels):
             raise SignalError("an image must fit in float32, got values beyond 3.4e38")
     elif pixels.dtype.name not in DTYPES:
         raise SignalError(
@@ -51,6 +55,12 @@ def checked_pixels(array: np.ndarray) -> tuple[np.ndarray, list[str]]:
         )
     native = pixels.astype(pixels.dtype.newbyteorder("="), copy=False)
     return np.ascontiguousarray(native), said
+
+
+def _all_finite(pixels: np.ndarray) -> bool:
+    """Whether all are numbers, found in bands: the answers for a whole array take a quarter of its memory."""
+    rows = max(1, BAND // max(1, pixels[0].size))
+    return all(np.isfinite(pixels[top : top + rows]).all() for top in range(0, len(pixels), rows))
 
 
 def value_range_of(pixels: np.ndarray) -> tuple[float, float]:

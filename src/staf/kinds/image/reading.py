@@ -1,52 +1,26 @@
-"""PNG, JPEG, WebP and NPY files as `Image`, their size checked before anything is decoded."""
+"""The readers of PNG, JPEG, WebP and NPY files; each checks what its header asks for before anything is decoded."""
 
 from __future__ import annotations
 
+import os
 import struct
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from staf.kinds.image.colour import fitting_profile
-from staf.kinds.image.conversion import ORIENTATION_TAG, image_from_pil, upright
+from staf.kinds.image.jpeg_reading import read_jpeg
+from staf.kinds.image.pillow_reading import read_with_pillow
 from staf.kinds.image.pixels import is_image_shape
+from staf.kinds.image.png_reading import read_png
 from staf.kinds.image.signal import Image
-from staf.signals.errors import SignalError, damage_named
-from staf.signals.npy import announced_shape, map_array
+from staf.kinds.limits import check_not_padded, check_ratio, check_size
+from staf.signals.errors import SignalError, damaged
+from staf.signals.npy import announced_shape, check_whole
 
-if TYPE_CHECKING:
-    from PIL.ImageFile import ImageFile
+__all__ = ["announces_image", "read_jpeg", "read_npy", "read_png", "read_webp"]
 
-
-def read_png(path: Path, max_pixels: int) -> Image:
-    """A PNG of any kind. 16 bits are decoded by libpng itself, since Pillow would read colour as 8."""
-    from PIL.PngImagePlugin import PngImageFile
-
-    with path.open("rb") as file:
-        head = file.read(26)
-    if len(head) < 26 or head[12:16] != b"IHDR":
-        raise SignalError("it is damaged or cut short: the PNG header is not whole")
-    width, height, depth = struct.unpack(">IIB", head[16:25])
-    check_size(width, height, max_pixels)
-    if depth < 16:
-        return _read_with_pillow(path, PngImageFile, max_pixels)
-    import imagecodecs
-
-    with damage_named("PNG"):
-        with path.open("rb") as file, PngImageFile(file) as picture:
-            profile, orientation = picture.info.get("icc_profile"), picture.getexif().get(ORIENTATION_TAG, 1)
-        pixels = imagecodecs.png_decode(path.read_bytes())
-    pixels, turned = upright(pixels, orientation)
-    kept, said = fitting_profile(profile, 1 if pixels.ndim == 2 else pixels.shape[2])
-    return Image(pixels, profile=kept, notes=[*turned, *said])
-
-
-def read_jpeg(path: Path, max_pixels: int) -> Image:
-    """A JPEG: grey, colour or CMYK, 8 bits."""
-    from PIL.JpegImagePlugin import JpegImageFile
-
-    return _read_with_pillow(path, JpegImageFile, max_pixels)
+# A plain area takes next to nothing in a WebP: a picture of 64 MiB and more holds something else too.
+WEBP_RATIO = 1 << 16
 
 
 def read_webp(path: Path, max_pixels: int) -> Image:
@@ -54,10 +28,17 @@ def read_webp(path: Path, max_pixels: int) -> Image:
     from PIL.WebPImagePlugin import WebPImageFile
 
     with path.open("rb") as file:
-        size = _webp_size(file.read(30))
+        head, stored = file.read(30), os.fstat(file.fileno()).st_size
+    announced = 8 + int.from_bytes(head[4:8], "little")
+    if announced > stored:
+        raise damaged(f"its header announces {announced:,} bytes, and {stored:,} are there")
+    size = _webp_size(head)
     if size is not None:
         check_size(*size, max_pixels)
-    return _read_with_pillow(path, WebPImageFile, max_pixels)
+        decoded = 4 * size[0] * size[1]
+        check_ratio(decoded, stored, WEBP_RATIO, f"{size[0]}x{size[1]} pixels")
+        check_not_padded(stored, decoded)
+    return read_with_pillow(path, WebPImageFile, max_pixels)
 
 
 def announces_image(head: bytes) -> bool:
@@ -68,33 +49,14 @@ def announces_image(head: bytes) -> bool:
 
 def read_npy(path: Path, max_pixels: int) -> Image:
     """An array (h, w) or (h, w, c) saved by numpy; pickled objects are refused."""
-    with damage_named("NPY"):
-        array = map_array(path)
-    if not is_image_shape(array.shape):
-        raise SignalError(f"an image array must have shape (h, w) or (h, w, c) with c up to 4, got {array.shape}")
-    if array.size:
-        check_size(array.shape[1], array.shape[0], max_pixels)
-    return Image(np.array(array))
-
-
-def check_size(width: int, height: int, max_pixels: int) -> None:
-    """Refuses images without pixels and those of more than `max_pixels`."""
-    if width < 1 or height < 1:
-        raise SignalError(f"an image must have at least one pixel, got {width}x{height}")
-    if width * height > max_pixels:
-        raise SignalError(
-            f"its header announces {width}x{height} pixels, more than max_pixels={max_pixels}; "
-            "if you trust the file, pass a larger max_pixels (staf fit: --max-pixels)"
-        )
-
-
-def _read_with_pillow(path: Path, plugin: type[ImageFile], max_pixels: int) -> Image:
-    # The plugin's class is called directly: PIL.Image.open would try other formats, and has its own, global limit.
-    with damage_named(str(plugin.format)), path.open("rb") as file, plugin(file) as picture:
-        width, height = picture.size
-        check_size(width, height, max_pixels)
-        picture.load()
-        return image_from_pil(picture)
+    shape, dtype = check_whole(path)
+    if not is_image_shape(shape):
+        raise SignalError(f"an image array must have shape (h, w) or (h, w, c) with c up to 4, got {shape}")
+    if 0 not in shape:
+        check_size(shape[1], shape[0], max_pixels)
+    if dtype.kind not in "buif":
+        raise SignalError(f"an image must be uint8, uint16, float or bool, got {dtype.name}: convert it first")
+    return Image(np.load(path, allow_pickle=False))
 
 
 def _webp_size(head: bytes) -> tuple[int, int] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from staf._extras import need
 from staf.kinds.image.signal import Image
 from staf.kinds.opening import open as open_signal
 from staf.signals.errors import SignalError
@@ -29,6 +30,6 @@ def sample_photo(name: str = "astronaut") -> Image:
     """
     if name not in SAMPLES:
         raise SignalError(f"name must be one of {', '.join(SAMPLES)}, got {name!r}")
-    import skimage
-
-    return open_signal(Path(skimage.__file__).parent / "data" / SAMPLES[name], name=name)
+    package = need("image", "skimage").__file__
+    assert package is not None
+    return open_signal(Path(package).parent / "data" / SAMPLES[name], name=name)

@@ -26,10 +26,13 @@ from staf.tasks import Reconstruction
 if TYPE_CHECKING:
     import PIL.Image
 
+    from staf.kinds.image.large.task import LargeReconstruction
     from staf.kinds.image.view import ImageView
 
 # Pixels that are rounded at once: rounding needs floats of the size of what is rounded.
 ROUNDED_PIXELS = 2**16
+# From here on samples stay integers while they are fitted.
+LARGE_PIXELS = 2**22
 
 
 class Image(Signal):
@@ -235,18 +238,25 @@ class Image(Signal):
         size: tuple[int, int] | None = None,
         scale: float | None = None,
         convention: Convention = "centres",
+        pyramid: bool = False,
         chunk: int | None = None,
         device: torch.device | str | None = None,
     ) -> Path:
-        """As `render(...).save(path)`; PNG, TIFF and NPY are streamed, so that no array of the whole ever exists."""
+        """As `render(...).save(path)`; PNG, TIFF and NPY are streamed, so that no array of the whole ever exists.
+
+        `pyramid` writes a TIFF in tiles, with smaller copies of itself, which viewers of large images open at once.
+        """
+        from staf.kinds.image.large.pyramid import write_pyramid
         from staf.kinds.image.writing import STREAMED, check_format, format_of, write_bands
 
         output = output_grid(self.shape, crop=crop, size=size, scale=scale, convention=convention)
         rows, columns = output.shape
         format = format_of(path)
         check_format(self, format, (rows, columns))
-        if format in STREAMED:
+        if format in STREAMED or pyramid:
             bands = render_bands(predict, output, encode=self.encode, chunk=chunk, device=device)
+            if pyramid:
+                return write_pyramid(self, bands, (rows, columns), path)
             return write_bands(self, bands, (rows, columns), path)
         whole = render_grid(predict, output, encode=self.encode, chunk=chunk, device=device)
         return self.with_pixels(whole).save(path)
@@ -262,8 +272,13 @@ class Image(Signal):
 
         return write_image(self, path)
 
-    def task(self, convention: Convention = "centres") -> Reconstruction:
-        return Reconstruction(self, convention)
+    def task(self, convention: Convention = "centres") -> Reconstruction | LargeReconstruction:
+        """The reconstruction of all pixels; from 4 megapixels on they stay integers, and are measured in bands."""
+        if self.points < LARGE_PIXELS:
+            return Reconstruction(self, convention)
+        from staf.kinds.image.large.task import LargeReconstruction
+
+        return LargeReconstruction(self, convention)
 
     def measures(self, prediction: Tensor, target: Tensor) -> dict[str, float]:
         """PSNR and SSIM."""

@@ -1,71 +1,85 @@
-"""TIFF files as `Image`: 1 to 16 bits and floats, strips or tiles, any compression that imagecodecs knows."""
+"""TIFF files as `Image`: 1 to 16 bits and floats, strips or tiles, in the usual compressions."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from staf.kinds.image.colour import cmyk_to_rgb, fitting_profile
 from staf.kinds.image.conversion import ORIENTATION_TAG, upright
-from staf.kinds.image.reading import check_size
 from staf.kinds.image.signal import Image
-from staf.signals.errors import SignalError, damage_named
+from staf.kinds.image.tiff_directory import MOST_PAGES, Directory, read_directory
+from staf.kinds.image.tiff_segments import CODINGS, JPEG, YCBCR, Samples
+from staf.signals.errors import SignalError, damaged
 
-READABLE = ("MINISBLACK", "MINISWHITE", "RGB", "PALETTE", "SEPARATED", "YCBCR")
+WHITE_IS_ZERO, RGB, PALETTE, INKS = 0, 2, 3, 5
+READABLE = (WHITE_IS_ZERO, 1, RGB, PALETTE, INKS, YCBCR)
+NAMES = {4: "a mask", 8: "CIELAB", 9: "ICCLAB", 10: "ITULAB", 32803: "the mosaic of a camera", 34892: "camera raw"}
+LARGEST_PROFILE = 1 << 24
 
 
 def read_tiff(path: Path, max_pixels: int) -> Image:
     """The first page of a TIFF."""
-    import tifffile
-
-    with damage_named("TIFF"), _quiet("tifffile"), tifffile.TiffFile(path) as file:
-        page: Any = file.pages[0]
-        check_size(page.imagewidth, page.imagelength, max_pixels)
-        photometric = getattr(page.photometric, "name", str(page.photometric))
-        if photometric not in READABLE or page.imagedepth > 1:
-            raise SignalError(f"a TIFF must be grey, RGB, palette, CMYK or YCbCr, got {photometric}")
-        if page.samplesperpixel > 4:
-            raise SignalError(f"an image must have 1 to 4 channels, got {page.samplesperpixel}")
-        notes = [f"the first of {len(file.pages)} pages is used"] if len(file.pages) > 1 else []
-        pixels = page.asarray(maxworkers=1)
-        orientation = page.tags.valueof(ORIENTATION_TAG, 1)
-        profile = page.iccprofile
-        colormap, bits = page.colormap, page.bitspersample
-        planar = page.samplesperpixel > 1 and getattr(page.planarconfig, "name", "") == "SEPARATE"
-        premultiplied = 1 in page.extrasamples
-    if planar:
-        pixels = pixels.transpose(1, 2, 0)
-    if photometric == "PALETTE":
-        pixels, said = _expanded(pixels, colormap)
+    with path.open("rb") as file:
+        directory = read_directory(file)
+        samples = Samples.of(directory, max_pixels)
+        photometric = samples.photometric
+        if photometric not in READABLE:
+            name = NAMES.get(photometric, f"number {photometric}")
+            raise SignalError(f"a TIFF must be grey, RGB, palette, CMYK or YCbCr, got {name}")
+        if photometric == YCBCR and samples.coding is not CODINGS[JPEG]:
+            raise SignalError(f"a TIFF in YCbCr must be compressed as JPEG, got {samples.coding.name}")
+        pixels = samples.read()
+        orientation = directory.number(ORIENTATION_TAG, 1)
+        profile = read_profile(directory)
+        colours = directory.colours() if photometric == PALETTE else None
+        premultiplied = 1 in directory.numbers(338, (0,))
+    notes = notes_of(samples)
+    if colours is not None:
+        pixels, said = _expanded(pixels, colours)
     else:
-        pixels, said = _full_range(pixels, bits)
+        pixels, said = _full_range(pixels, samples.bits)
     notes += said
-    if photometric == "MINISWHITE" and pixels.dtype.kind == "u":
+    if photometric == WHITE_IS_ZERO and pixels.dtype.kind == "u":
         pixels = np.iinfo(pixels.dtype).max - pixels
         notes.append("stored with white as zero, and inverted")
     if premultiplied:
         notes.append("alpha is stored premultiplied and kept so")
-    if photometric == "SEPARATED":
+    if photometric == INKS:
         pixels, said = _light(pixels, profile)
         notes, profile = notes + said, None
     pixels, turned = upright(pixels, orientation)
-    kept, told = fitting_profile(profile, 1 if pixels.ndim == 2 else pixels.shape[2])
+    kept, told = fitting_profile(profile, pixels.shape[2])
     return Image(pixels, profile=kept, notes=[*notes, *turned, *told])
 
 
-def _expanded(index: np.ndarray, colormap: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Indices (h, w) into a 16-bit map (3, n) as RGB, in 8 bits where the map holds no more."""
-    colours = np.moveaxis(colormap[:, index], 0, -1)
-    if (colormap % 257 == 0).all():
-        colours = (colours // 257).astype(np.uint8)
-    elif (colormap % 256 == 0).all():
-        colours = (colours // 256).astype(np.uint8)
-    return colours, ["palette colours are expanded to RGB"]
+def notes_of(samples: Samples) -> list[str]:
+    """What to tell the user about a file, beside its pixels."""
+    pages, notes = samples.directory.pages, []
+    if pages > 1:
+        notes.append(f"the first of {pages}{' or more' if pages == MOST_PAGES else ''} pages is used")
+    if samples.left_out:
+        notes.append(f"{samples.left_out} of {len(samples.offsets)} strips or tiles are not in the file, and are zero")
+    return notes
+
+
+def read_profile(directory: Directory) -> bytes | None:
+    _, count, _ = directory.tags.get(34675, (0, 0, 0))
+    if count > LARGEST_PROFILE:
+        raise damaged(f"its colour profile has {count:,} bytes")
+    return directory.raw(34675) if count else None
+
+
+def _expanded(index: np.ndarray, colours: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Indices (h, w, 1) into colours of 16 bits (n, 3) as RGB, in 8 bits where the colours hold no more."""
+    if index.shape[2] != 1 or index.dtype.kind != "u" or index.max() >= len(colours):
+        raise damaged(f"its pixels name other colours than the {len(colours)} of its palette")
+    for step in (257, 256):
+        if not (colours % step).any():
+            colours = (colours // step).astype(np.uint8)
+            break
+    return colours[index[..., 0]], ["palette colours are expanded to RGB"]
 
 
 def _full_range(pixels: np.ndarray, bits: int) -> tuple[np.ndarray, list[str]]:
@@ -81,8 +95,8 @@ def _full_range(pixels: np.ndarray, bits: int) -> tuple[np.ndarray, list[str]]:
 def _light(inks: np.ndarray, profile: bytes | None) -> tuple[np.ndarray, list[str]]:
     import PIL.Image
 
-    if inks.ndim != 3 or inks.shape[2] != 4:
-        raise SignalError(f"a TIFF of inks must be CMYK, got {1 if inks.ndim == 2 else inks.shape[2]} inks")
+    if inks.shape[2] != 4 or inks.dtype not in (np.uint8, np.uint16):
+        raise SignalError(f"a TIFF of inks must be CMYK of 8 or 16 bits, got {inks.shape[2]} inks of {inks.dtype.name}")
     notes = []
     if inks.dtype == np.uint16:
         inks = ((inks.astype(np.uint32) + 128) // 257).astype(np.uint8)
@@ -92,18 +106,3 @@ def _light(inks: np.ndarray, profile: bytes | None) -> tuple[np.ndarray, list[st
         picture.info["icc_profile"] = profile
     pixels, said = cmyk_to_rgb(picture)
     return pixels, notes + said
-
-
-@contextmanager
-def _quiet(name: str) -> Iterator[None]:
-    """Holds back a library's own log lines about a bad file: the error that follows says it once."""
-
-    def drop(record: logging.LogRecord) -> bool:
-        return False
-
-    logger = logging.getLogger(name)
-    logger.addFilter(drop)
-    try:
-        yield
-    finally:
-        logger.removeFilter(drop)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from staf._documents import Entries
+from staf._documents import Document, Entries
 from staf.kinds.image.pictures import Pictures, Place, pictures
 from staf.kinds.image.signal import Image
 from staf.kinds.image.writing import FORMATS
@@ -51,49 +52,17 @@ class ImageView(View[Image]):
         if reconstruction.shape != self.signal.shape:
             return ""
         seen = pictures(self.signal, reconstruction)
-        choices = ""
-        if len(seen.views) > 1:
-            buttons = "".join(
-                f'<label class="choice"><input type="radio" name="view" value="{i}"{" checked" if i == 0 else ""}>'
-                f"<span>{text(place.title)}</span></label>"
-                for i, place in enumerate(seen.views)
-            )
-            choices = f"<fieldset><legend>What to look at</legend>{buttons}</fieldset>"
-        details = "".join(
-            f'<span data-detail="{i}"{"" if i == 0 else " hidden"}>{text(place.title)}, {text(place.detail)}.</span>'
-            for i, place in enumerate(seen.views)
-        )
-        panes = "".join(_pane(part, title, seen.views, index == 0) for index, (part, title) in enumerate(PANES))
-        lenses = "".join(
-            f'<figure class="lens"><figcaption><span>{title}<i>, magnified</i></span></figcaption>'
-            f'<canvas width="300" height="300" role="img" aria-label="{title} under the magnifier"></canvas></figure>'
-            for _, title in PANES
-        )
-        return (
-            '<section><h2>Look closer</h2><p class="explain">Drag the frame or tap on any picture, or focus one and '
-            f"use the arrow keys (with Shift for larger steps) and + or −. {details}</p>"
-            f'<div class="controls">{choices}<label class="magnify">Magnify '
-            '<input type="range" min="2" max="48" value="6" step="1"><output>6×</output></label></div>'
-            f'<div class="stage">{panes}{lenses}</div><p class="readout" role="status"></p>{_scale(seen)}</section>'
-        )
+        return look_closer(seen)
 
     def notebook_figures(self, reconstruction: Image) -> str:
         """Target, reconstruction and error beside each other."""
         if reconstruction.shape != self.signal.shape:
             return ""
         seen = pictures(self.signal, reconstruction)
-        whole = seen.views[0]
-        figures = "".join(
-            '<figure style="margin:0;width:256px;flex:0 1 256px;min-width:0">'
-            f'<img src="{source}" alt="{name}" style="display:block;width:100%;image-rendering:pixelated"><figcaption>'
-            f"{name}</figcaption></figure>"
-            for name, source in (
-                ("target", whole.target),
-                ("reconstruction", whole.reconstruction),
-                (f"error, 0 to {seen.ceiling:.2g}", whole.error),
-            )
-        )
-        return f'<div style="display:flex;gap:12px;margin-top:8px">{figures}</div>'
+        return notebook_row(seen)
+
+    def picture(self, reconstruction: Image | None = None) -> np.ndarray:
+        return (reconstruction or self.signal).array
 
     def more_measures(
         self, predict: Predict, convention: Convention, saved: Path | None
@@ -103,6 +72,9 @@ class ImageView(View[Image]):
         if saved is not None:
             more["psnr_of_file"] = lambda: self._file_psnr(saved)
         return more
+
+    def page(self, convention: Convention) -> Document:
+        return {"type": "picture", "colours": True}
 
     def finish_note(self, device: str) -> str | None:
         if device != "cpu" or self.signal.points < MANY_PIXELS:
@@ -149,6 +121,51 @@ class ImageView(View[Image]):
             return float(lpips(prediction, target, data_range=image.value_range, model=model))
 
 
+def look_closer(seen: Pictures) -> str:
+    """The report's section with target, reconstruction and error side by side, under one magnifier."""
+    choices = ""
+    if len(seen.views) > 1:
+        buttons = "".join(
+            f'<label class="choice"><input type="radio" name="view" value="{i}"{" checked" if i == 0 else ""}>'
+            f"<span>{text(place.title)}</span></label>"
+            for i, place in enumerate(seen.views)
+        )
+        choices = f"<fieldset><legend>What to look at</legend>{buttons}</fieldset>"
+    details = "".join(
+        f'<span data-detail="{i}"{"" if i == 0 else " hidden"}>{text(place.title)}, {text(place.detail)}.</span>'
+        for i, place in enumerate(seen.views)
+    )
+    panes = "".join(_pane(part, title, seen.views, index == 0) for index, (part, title) in enumerate(PANES))
+    lenses = "".join(
+        f'<figure class="lens"><figcaption><span>{title}<i>, magnified</i></span></figcaption>'
+        f'<canvas width="300" height="300" role="img" aria-label="{title} under the magnifier"></canvas></figure>'
+        for _, title in PANES
+    )
+    return (
+        '<section><h2>Look closer</h2><p class="explain">Drag the frame or tap on any picture, or focus one and '
+        f"use the arrow keys (with Shift for larger steps) and + or −. {details}</p>"
+        f'<div class="controls">{choices}<label class="magnify">Magnify '
+        '<input type="range" min="2" max="48" value="6" step="1"><output>6×</output></label></div>'
+        f'<div class="stage">{panes}{lenses}</div><p class="readout" role="status"></p>{_scale(seen)}</section>'
+    )
+
+
+def notebook_row(seen: Pictures) -> str:
+    """Target, reconstruction and error of the first view beside each other."""
+    whole = seen.views[0]
+    figures = "".join(
+        '<figure style="margin:0;width:256px;flex:0 1 256px;min-width:0">'
+        f'<img src="{source}" alt="{name}" style="display:block;width:100%;image-rendering:pixelated"><figcaption>'
+        f"{name}</figcaption></figure>"
+        for name, source in (
+            ("target", whole.target),
+            ("reconstruction", whole.reconstruction),
+            (f"error, 0 to {seen.ceiling:.2g}", whole.error),
+        )
+    )
+    return f'<div style="display:flex;gap:12px;margin-top:8px">{figures}</div>'
+
+
 def float_prediction(image: Image, predict: Predict, convention: Convention = "centres") -> Tensor:
     """A field at every pixel, (h, w, c), in the image's units and not rounded."""
     low, high = image.value_range
@@ -162,7 +179,8 @@ def output_size(shape: tuple[int, ...], how: Entries, convention: Convention) ->
     >>> output_size((4, 6), {"scale": 2}, "centres")
     (12, 8)
     """
-    rows, columns = output_grid((shape[0], shape[1]), convention=convention, **how).shape
+    where = {name: how[name] for name in ("crop", "size", "scale") if name in how}
+    rows, columns = output_grid((shape[0], shape[1]), convention=convention, **where).shape
     return columns, rows
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from staf._extras import need
 from staf.kinds.image.png_writer import LARGEST_SIDE, write_png
 from staf.signals import npy
 from staf.signals.atomic import atomic_path
@@ -105,7 +106,7 @@ def check_format(image: Image, format: str, shape: tuple[int, int]) -> None:
 def _write_tiff(
     path: Path, bands: Iterable[np.ndarray], shape: tuple[int, int, int], dtype: np.dtype, profile: bytes | None
 ) -> None:
-    import tifffile
+    tifffile = need("image", "tifffile")
 
     height, width, channels = shape
     row_bytes = width * channels * dtype.itemsize

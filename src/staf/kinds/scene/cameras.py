@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from staf._typing import Float, Int
+from staf.signals.errors import SignalError
 
+MOST_CAMERAS, MOST_PIXELS = 100_000, 2**15
 # Fixed-point steps that take lens distortion back; each gains a digit or more for the lenses of cameras.
 UNDISTORT_STEPS = 12
+# The cosine of 25 degrees: cameras spread over a half-sphere at random lean by less.
+NEARLY_AN_AXIS = 0.906
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,47 @@ class Cameras:
         position = (self.positions - centre) / half
         return replace(self, poses=torch.cat([self.poses[:, :, :3], position[..., None]], -1))
 
+    def resized(self, *, width: int, height: int) -> Cameras:
+        """The same cameras for pictures of another size, with the same view from left to right.
+
+        >>> camera = looking_at(torch.tensor([[0.0, -4.0, 0.0]]), torch.zeros(3), angle=1.0, height=4, width=4)
+        >>> camera.resized(width=8, height=4).centre.tolist()
+        [[4.0, 2.0]]
+        """
+        if min(width, height) < 1 or max(width, height) > MOST_PIXELS:
+            raise SignalError(f"size must be between 1 and {MOST_PIXELS:,} pixels a side, got {width}x{height}")
+        factor = width / self.width
+        shift = torch.tensor([0.0, (height - self.height * factor) / 2]).to(self.centre)
+        return replace(self, focal=self.focal * factor, centre=self.centre * factor + shift, height=height, width=width)
+
+    def to_plain(self) -> dict[str, Any]:
+        """JSON-able data for `from_plain`."""
+        tensors = {"poses": self.poses, "focal": self.focal, "centre": self.centre, "distortion": self.distortion}
+        lists = {name: None if tensor is None else tensor.tolist() for name, tensor in tensors.items()}
+        return {**lists, "height": self.height, "width": self.width}
+
+    @classmethod
+    def from_plain(cls, data: Mapping[str, Any]) -> Cameras:
+        """Rebuild cameras, refusing what describes none.
+
+        >>> camera = looking_at(torch.tensor([[0.0, -4.0, 0.0]]), torch.zeros(3), angle=1.0, height=2, width=3)
+        >>> torch.equal(Cameras.from_plain(camera.to_plain()).poses, camera.poses)
+        True
+        """
+        count = len(data["poses"])
+        height, width = int(data["height"]), int(data["width"])
+        if not 1 <= count <= MOST_CAMERAS or not (1 <= height <= MOST_PIXELS and 1 <= width <= MOST_PIXELS):
+            raise SignalError(f"{count} cameras of {width}x{height} pixels are not of a scene")
+        shapes = {"poses": (count, 3, 4), "focal": (count, 2), "centre": (count, 2), "distortion": (count, 4)}
+        tensors: dict[str, Tensor] = {}
+        for name, shape in shapes.items():
+            if data[name] is None and name == "distortion":
+                continue
+            tensors[name] = torch.tensor(data[name], dtype=torch.float32)
+            if tuple(tensors[name].shape) != shape or not bool(tensors[name].isfinite().all()):
+                raise SignalError(f"{name} of cameras must be {shape} numbers, got {tuple(tensors[name].shape)}")
+        return cls(tensors["poses"], tensors["focal"], tensors["centre"], tensors.get("distortion"), height, width)
+
     def to(self, device: torch.device | str) -> Cameras:
         """The same cameras on another device."""
         return self._with(lambda tensor: tensor.to(device))
@@ -135,11 +181,14 @@ def looking_at(
     angle: float,
     height: int,
     width: int,
-    up: tuple[float, float, float] = (0.0, 0.0, 1.0),
+    up: Float[Tensor, " 3"] | None = None,
 ) -> Cameras:
-    """Cameras at `positions` that look at `target`; `angle` is the horizontal field of view in radians."""
+    """Cameras at `positions` that look at `target`; `angle` is the horizontal field of view in radians.
+
+    `up` points upwards in pictures, by default along z.
+    """
     backward = torch.nn.functional.normalize(positions - target, dim=-1)
-    upright = torch.tensor(up, dtype=positions.dtype, device=positions.device).expand_as(backward)
+    upright = (torch.eye(3)[2] if up is None else up).to(positions).expand_as(backward)
     right = torch.nn.functional.normalize(torch.linalg.cross(upright, backward), dim=-1)
     poses = torch.stack([right, torch.linalg.cross(backward, right), backward, positions], -1)
     count = len(positions)
@@ -154,33 +203,39 @@ def looking_at(
     )
 
 
-def orbit(
-    cameras: Cameras,
-    count: int,
-    *,
-    centre: Float[Tensor, " 3"] | None = None,
-    height: int | None = None,
-    width: int | None = None,
-) -> Cameras:
-    """A closed path around a scene, at the mean height and distance of the cameras that took its photos.
-
-    `centre` is what the path looks at; by default the point nearest to all the cameras' axes.
+def orbit(cameras: Cameras, count: int) -> Cameras:
+    """A closed path around the point nearest to the cameras' axes, at their mean height and distance.
 
     >>> around = looking_at(3 * torch.eye(3)[:2], torch.zeros(3), angle=0.7, height=8, width=8)
     >>> path = orbit(around, 4)
     >>> [round(float(p.norm()), 3) for p in path.positions]
     [3.0, 3.0, 3.0, 3.0]
     """
-    middle = nearest_to_axes(cameras) if centre is None else centre
+    middle, up = nearest_to_axes(cameras), upwards(cameras)
     offset = cameras.positions - middle
-    level = offset[:, 2].mean()
+    level = (offset @ up).mean()
     radius = (offset.norm(dim=1).mean().square() - level.square()).clamp(min=0).sqrt()
-    angle = torch.arange(count, dtype=offset.dtype, device=offset.device) * (2 * torch.pi / count)
-    positions = middle + torch.stack([radius * angle.cos(), radius * angle.sin(), level.expand(count)], -1)
+    # Two directions across, the first as near to x as can be.
+    start = torch.eye(3).to(up)[int(up.abs()[0] > 0.9)]
+    first = torch.nn.functional.normalize(start - (start @ up) * up, dim=0)
+    second = torch.linalg.cross(up, first)
+    angle = torch.arange(count, dtype=offset.dtype, device=offset.device)[:, None] * (2 * torch.pi / count)
+    positions = middle + level * up + radius * (angle.cos() * first + angle.sin() * second)
     field_of_view = float(2 * torch.atan(cameras.width / 2 / cameras.focal[:, 0].mean()))
-    return looking_at(
-        positions, middle, angle=field_of_view, height=height or cameras.height, width=width or cameras.width
-    )
+    return looking_at(positions, middle, angle=field_of_view, height=cameras.height, width=cameras.width, up=up)
+
+
+def upwards(cameras: Cameras) -> Float[Tensor, " 3"]:
+    """The mean direction that points upwards in the pictures, or the axis of the scene that is nearly that.
+
+    >>> upwards(looking_at(3 * torch.eye(3)[:2], torch.zeros(3), angle=0.7, height=8, width=8)).tolist()
+    [0.0, 0.0, 1.0]
+    """
+    mean = torch.nn.functional.normalize(cameras.poses[:, :, 1].mean(0), dim=0)
+    axis = int(mean.abs().argmax())
+    if float(mean.abs()[axis]) > NEARLY_AN_AXIS:
+        return torch.eye(3).to(mean)[axis] * mean[axis].sign()
+    return mean
 
 
 def nearest_to_axes(cameras: Cameras) -> Float[Tensor, " 3"]:

@@ -10,6 +10,10 @@ from torch import Tensor
 from staf._typing import Bool, Float
 
 Density = Callable[[Tensor], Tensor]
+# Cells along a side, by type of device.
+RESOLUTION = {"cpu": 64, "cuda": 128}
+# Points whose density is computed together.
+CHUNK = {"cpu": 2**16, "cuda": 2**20}
 
 
 class OccupancyGrid:
@@ -27,13 +31,14 @@ class OccupancyGrid:
     def __init__(
         self,
         *,
-        resolution: int = 128,
+        resolution: int | None = None,
         step: float,
         threshold: float = 0.01,
         decay: float = 0.95,
         device: torch.device | str = "cpu",
         seed: int = 0,
     ) -> None:
+        resolution = resolution or RESOLUTION.get(torch.device(device).type, RESOLUTION["cuda"])
         shape = (resolution, resolution, resolution)
         self.resolution, self.step, self.threshold, self.decay = resolution, step, threshold, decay
         self.density = torch.zeros(shape, device=device)
@@ -42,36 +47,26 @@ class OccupancyGrid:
         self._generator = torch.Generator(device).manual_seed(seed)
 
     @torch.no_grad()
-    def update(self, density: Density, *, cells: int | None = None, chunk: int = 2**20) -> None:
-        """Look at the density somewhere in each of `cells` cells (by default all), and decide which are occupied.
+    def update(self, density: Density, *, parts: int = 1) -> None:
+        """Look at the density somewhere in each cell of one part of `parts`, another part each time, and decide.
 
-        Half of the cells are drawn from all, half from the occupied ones.
+        Nothing here waits for the device.
         """
         flat = self.density.view(-1)
-        index = self._choose(cells)
         flat.mul_(self.decay)
-        for start in range(0, len(index), chunk):
-            part = index[start : start + chunk]
-            found = density(self._points(part)).to(flat)
-            flat[part] = torch.maximum(flat[part], found)
+        chunk = CHUNK.get(flat.device.type, CHUNK["cuda"]) * parts
+        for start in range(self.updates % parts, flat.numel(), chunk):
+            index = torch.arange(start, min(start + chunk, flat.numel()), parts, device=flat.device)
+            # A field that diverges must not empty the grid for the weights that are kept.
+            found = density(self._points(index)).to(flat).nan_to_num(nan=0.0)
+            flat[index] = torch.maximum(flat[index], found)
         self.updates += 1
         self.decide()
 
     def decide(self) -> None:
         """Set `occupied` from the densities."""
-        enough = min(self.threshold / self.step, float(self.density.mean()))
+        enough = self.density.mean().clamp(max=self.threshold / self.step)
         torch.gt(self.density, enough, out=self.occupied)
-
-    def _choose(self, cells: int | None) -> Tensor:
-        total, device = self.density.numel(), self.density.device
-        if cells is None or cells >= total:
-            return torch.arange(total, device=device)
-        anywhere = torch.randint(total, (cells // 2,), generator=self._generator, device=device)
-        matter = self.occupied.view(-1).nonzero()[:, 0]
-        if len(matter) == 0:
-            return anywhere
-        drawn = torch.randint(len(matter), (cells - cells // 2,), generator=self._generator, device=device)
-        return torch.cat([anywhere, matter[drawn]])
 
     def _points(self, index: Tensor) -> Float[Tensor, "n 3"]:
         """A point somewhere in each cell."""
@@ -94,13 +89,16 @@ class OccupancyGrid:
             raise ValueError(f"the occupancy grid has shape {tuple(tensors['density'].shape)}")
         self.density.copy_(tensors["density"])
         self.updates = int(tensors["updates"])
-        self._generator.set_state(tensors["generator"].cpu())
+        try:
+            self._generator.set_state(tensors["generator"].cpu())
+        except RuntimeError as error:
+            raise ValueError(f"the occupancy grid was kept on another kind of device: {error}") from None
         if self.updates:
             self.decide()
 
 
 def occupancy_of(
-    density: Density, *, resolution: int = 128, step: float, device: torch.device | str
+    density: Density, *, resolution: int | None = None, step: float, device: torch.device | str
 ) -> Bool[Tensor, "x y z"]:
     """The occupied cells of a trained field, looked at twice in every cell, with their neighbours."""
     grid = OccupancyGrid(resolution=resolution, step=step, decay=1.0, device=device)

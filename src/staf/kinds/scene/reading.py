@@ -27,14 +27,24 @@ LENS = ("k1", "k2", "p1", "p2")
 
 @dataclass(frozen=True)
 class Views:
-    """Photos and their cameras: pixels (v, h, w, c) as uint8, with c 3, or 4 where photos are transparent."""
+    """Photos and their cameras: pixels (v, h, w, c) as uint8, with c 3, or 4 where photos are transparent.
+
+    Rendered views also have their depths (v, h, w), in the scene's own units; 0 where there is nothing.
+    """
 
     names: list[str]
     pixels: Tensor
     cameras: Cameras
+    depths: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def first(self, count: int) -> Views:
+        """The first views."""
+        some = list(range(min(count, len(self))))
+        depths = None if self.depths is None else self.depths[some]
+        return Views([self.names[i] for i in some], self.pixels[some], self.cameras.subset(some), depths)
 
 
 @dataclass(frozen=True)
@@ -95,6 +105,23 @@ def read_views(folder: Path, *, downscale: int = 1, max_pixels: int = 400_000_00
     return views
 
 
+def read_cameras(path: Path, *, height: int, width: int) -> Cameras:
+    """The cameras of a transforms.json, whose photos need not exist; pictures have its own `h` and `w`, if any."""
+    try:
+        if not path.is_file():
+            raise SignalError("there is no such file")
+        document = _document(path)
+        frames = _frames(document, path, None)
+        if not frames:
+            raise SignalError("its list of frames is empty")
+        high, wide = document.get("h"), document.get("w")
+        if isinstance(high, (int, float)) and isinstance(wide, (int, float)) and min(high, wide) >= 1:
+            height, width = int(high), int(wide)
+        return _cameras(document, frames, height, width)
+    except (OSError, ValueError) as error:
+        raise SignalError(f"cannot read cameras from {str(path)!r}: {error}") from error
+
+
 def bounds(folder: Path, cameras: Cameras) -> tuple[Tensor, float]:
     """Centre and half side of the box that holds a scene, in its own units.
 
@@ -123,7 +150,8 @@ def _document(path: Path) -> dict[str, object]:
     return document
 
 
-def _frames(document: Mapping[str, object], path: Path, folder: Path) -> list[Frame]:
+def _frames(document: Mapping[str, object], path: Path, folder: Path | None) -> list[Frame]:
+    """The frames of a document, with the photos that they name in `folder`, if one is given."""
     listed = document["frames"]
     assert isinstance(listed, list)
     if len(listed) > MOST_PHOTOS:
@@ -131,10 +159,13 @@ def _frames(document: Mapping[str, object], path: Path, folder: Path) -> list[Fr
     frames = []
     for number, entry in enumerate(listed):
         where = f"frame {number} of {path.name}"
-        if not isinstance(entry, dict) or not isinstance(entry.get("file_path"), str):
+        if not isinstance(entry, dict):
+            raise SignalError(f"{where} is no dictionary")
+        if folder is not None and not isinstance(entry.get("file_path"), str):
             raise SignalError(f"{where} has no file_path")
         pose = _matrix(entry.get("transform_matrix"), where)
-        frames.append(Frame(_photo_path(entry["file_path"], folder, where), pose, entry))
+        photo = path if folder is None else _photo_path(entry["file_path"], folder, where)
+        frames.append(Frame(photo, pose, entry))
     return frames
 
 
@@ -205,10 +236,16 @@ def _load(
                 f"{_shape(pictures[0])}, {frame.path.name} is {_shape(pictures[-1])}"
             )
     pixels = torch.from_numpy(np.stack([_smaller(picture, downscale) for picture in pictures]))
-    height, width = pictures[0].shape[:2]
+    cameras = _cameras(document, frames, *pictures[0].shape[:2])
+    names = [frame.path.relative_to(folder.resolve()).as_posix() for frame in frames]
+    return Views(names, pixels, cameras.scaled(downscale)), most
+
+
+def _cameras(document: Mapping[str, object], frames: Sequence[Frame], height: int, width: int) -> Cameras:
+    """The cameras of frames, for pictures of one size."""
     lenses = [_lens(document, frame, height, width) for frame in frames]
     distortion = torch.tensor([lens[4:] for lens in lenses])
-    cameras = Cameras(
+    return Cameras(
         torch.from_numpy(np.stack([frame.pose for frame in frames])).float(),
         torch.tensor([lens[:2] for lens in lenses]),
         torch.tensor([lens[2:4] for lens in lenses]),
@@ -216,8 +253,6 @@ def _load(
         height,
         width,
     )
-    names = [frame.path.relative_to(folder.resolve()).as_posix() for frame in frames]
-    return Views(names, pixels, cameras.scaled(downscale)), most
 
 
 def _lens(document: Mapping[str, object], frame: Frame, height: int, width: int) -> list[float]:

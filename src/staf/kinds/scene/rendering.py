@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from staf._typing import Bool, Float
+from staf._typing import Bool, Float, UInt8
 from staf.kinds.scene.cameras import Cameras
 from staf.ops.volume_rendering import Rendered, Samples, composite, march, ray_box
 
@@ -77,6 +77,25 @@ def sample_coordinates(origin: Tensor, direction: Tensor, distance: Tensor, ray:
     """Positions in [-1, 1]^3 and directions of samples along rays."""
     towards = direction[ray]
     return torch.cat([(origin[ray] + distance[:, None] * towards).clamp(-1, 1), towards], -1)
+
+
+def on_background(pixels: UInt8[Tensor, "*n c"], background: Tensor) -> Float[Tensor, "*n 3"]:
+    """Pixels of 3 or 4 bytes as colours between 0 and 1, the transparent ones on a background (3,) or (*n, 3).
+
+    >>> on_background(torch.tensor([[255, 0, 0, 51]], dtype=torch.uint8), torch.ones(3)).tolist()
+    [[1.0, 0.800000011920929, 0.800000011920929]]
+    """
+    colour = pixels[..., :3].float() / 255
+    if pixels.shape[-1] == 3:
+        return colour
+    cover = pixels[..., 3:].float() / 255
+    return colour * cover + (1 - cover) * background
+
+
+def depth_of(shown: Rendered, half: float) -> Float[Tensor, "h w"]:
+    """The mean distance of what is seen, in the scene's own units; 0 where more than half of the light passes."""
+    solid = shown.opacity > 0.5
+    return torch.where(solid, shown.depth / shown.opacity.clamp(min=0.5), 0) * half
 
 
 def render_views(

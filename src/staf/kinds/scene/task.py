@@ -3,39 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
 from torch import Tensor, nn
 
-from staf.kinds.scene.cameras import Cameras
 from staf.kinds.scene.occupancy import OccupancyGrid
+from staf.kinds.scene.photos import MOST_BYTES, PhotoPool
 from staf.kinds.scene.reading import Views
-from staf.kinds.scene.rendering import STEP, render_views, sample_coordinates
+from staf.kinds.scene.rendering import depth_of, on_background, render_views, sample_coordinates
 from staf.metrics import psnr, ssim
 from staf.ops.squared_error import weighted_squared_error
-from staf.ops.volume_rendering import composite, march, ray_box
+from staf.ops.volume_rendering import Samples, composite, march, ray_box, visible
 from staf.training.task import Batch, Predict
 
-# Steps between two looks at which cells hold matter; all cells are looked at for the first UPDATE_ALL steps.
+if TYPE_CHECKING:
+    from staf.kinds.scene.signal import Scene
+    from staf.training.state import State
+
+# Steps between two looks at which cells hold matter; all cells are looked at for the first UPDATE_ALL steps, a quarter
+# of them each time later.
 UPDATE_EVERY = 16
 UPDATE_ALL = 256
-# Samples of one step on each type of device; rays that do not fit are left out of that step.
-BUDGET = {"cpu": 2**14, "cuda": 2**18}
+PARTS = 4
+# Samples of one step on each type of device; rays that do not fit are left out of that step. So many times as many are
+# looked at, to see which of them light reaches: behind the first surface lie two thirds of them.
+SAMPLES = {"cpu": 2**14, "cuda": 2**17}
+LOOKED_AT = 4
+# Samples that less light than this reaches are not trained on.
+STOP = 1e-3
+# Photos of the training set that are measured where none were held out, and to see whether a target is reached.
+MEASURED = 8
 
 
 class Radiance:
     """Minimise the squared error of rendered against photographed pixels.
 
     A field maps positions in [-1, 1]^3 and unit directions (n, 6) to density and colour (n, 4). A batch is a set of
-    pixels, whose rays are sampled in the cells that hold matter; a batch's coordinates are origins, directions and a
-    number in [0, 1) that says where in its first step each ray starts. Rays whose samples do not fit into the `budget`
-    have no weight in that step.
+    pixels, whose rays are sampled in the cells that hold matter. A batch's coordinates (n, 10) are origin, direction, a
+    number in [0, 1) that says where in its first step a ray starts, and the colour behind it: photos with transparency
+    are shown on a random colour in every step, so that what is empty is learnt to be empty. Rays whose samples do not
+    fit into `samples` have no weight in that step.
 
     Args:
-        train: photos to fit; transparent ones are put on `background`.
-        test: views to be measured on; the first photos of `train` if there are none.
-        centre, half: the box that holds the scene.
+        scene: photos, cameras and box.
+        samples: of one step; by default 2^17 on a GPU and 2^14 on a CPU.
+        resolution: cells along a side of the occupancy grid; by default 128 on a GPU and 64 on a CPU.
+        most_bytes: photos beyond so many bytes take turns on the device.
     """
 
     in_features = 6
@@ -43,148 +57,174 @@ class Radiance:
 
     def __init__(
         self,
-        train: Views,
-        test: Views | None = None,
+        scene: Scene,
         *,
-        centre: Tensor,
-        half: float,
-        background: tuple[float, float, float] = (1.0, 1.0, 1.0),
-        budget: int | None = None,
-        resolution: int = 128,
-        step: float = STEP,
+        samples: int | None = None,
+        resolution: int | None = None,
+        most_bytes: int = MOST_BYTES,
         seed: int = 0,
     ) -> None:
-        self.train, self.test = train, test
-        self.centre, self.half, self.step = centre, half, step
-        self.background = torch.tensor(background)
+        self.signal = scene
+        self.step = scene.step
         self.resolution, self.seed = resolution, seed
-        self.cameras: Cameras = train.cameras.moved(centre, half)
-        self.pixels = train.pixels
-        self._budget = budget
-        self.budget = budget or BUDGET["cpu"]
-        self.grid = OccupancyGrid(resolution=resolution, step=step, seed=seed)
-        self._draws = torch.zeros((), dtype=torch.long)
+        self.background = torch.tensor(scene.background)
+        self.cameras = scene.in_box(scene.train.cameras)
+        self.photos = PhotoPool(scene.train.pixels, most_bytes=most_bytes, seed=seed)
+        self.draws = torch.zeros((), dtype=torch.long)
+        self._salts = (seed * 8 + torch.arange(4)) * 277803737
+        self.grid = OccupancyGrid(resolution=resolution, step=self.step, seed=seed)
+        self._samples = samples
+        self.samples = samples or SAMPLES["cpu"]
+        self._rendered: Views | None = None
 
     @property
     def points(self) -> int:
-        """Pixels of all photos."""
-        return self.pixels[..., 0].numel()
+        """Pixels of the photos that are on the device."""
+        return len(self.photos) * self.cameras.height * self.cameras.width
 
     @property
     def observation(self) -> Tensor:
-        """The first photo, channels first."""
-        return self._shown(self.pixels[:1].reshape(-1, self.pixels.shape[-1])).T.reshape(3, *self.pixels.shape[1:3])
+        """The first photo on the background, channels first."""
+        photo = self.signal.train.pixels[0].to(self.background.device)
+        return on_background(photo, self.background).movedim(-1, 0)
 
     def batch(self, index: Tensor | None, weight: Tensor | None = None) -> Batch:
         if index is None:
-            index = torch.arange(self.points, device=self.pixels.device)
-        height, width = self.cameras.height, self.cameras.width
-        view, inside = index // (height * width), index % (height * width)
-        origin, direction = self.cameras.rays(view, (inside // width) + 0.5, (inside % width) + 0.5)
-        target = self._shown(self.pixels.reshape(-1, self.pixels.shape[-1])[index])
+            index = torch.arange(self.points, device=self.photos.device)
+        width = self.cameras.width
+        slot, inside = index // (self.cameras.height * width), index % (self.cameras.height * width)
+        origin, direction = self.cameras.rays(self.photos.view[slot], (inside // width) + 0.5, (inside % width) + 0.5)
+        self.draws += 1
+        pixels, behind = self.photos.at(slot, inside), self.background.expand(len(index), 3)
+        drawn = self._uniform(index)
+        if pixels.shape[1] == 4:
+            behind = drawn[:, 1:]
         if weight is None:
             weight = torch.full((len(index),), 1.0 / len(index), device=index.device)
-        return Batch(torch.cat([origin, direction, self._offsets(index)[:, None]], -1), target, weight)
+        coordinates = torch.cat([origin, direction, drawn[:, :1], behind], -1)
+        return Batch(coordinates, on_background(pixels, behind), weight)
 
     def loss(self, field: nn.Module, batch: Batch) -> Tensor:
-        origin, direction, offset = batch.coordinates.split([3, 3, 1], -1)
-        near, far = ray_box(origin, direction)
-        found = march(
-            origin, direction, near, far, self.grid.occupied, step=self.step, budget=self.budget, offset=offset[:, 0]
-        )
+        origin, direction, offset, behind = batch.coordinates.split([3, 3, 1, 3], -1)
+        found = self._visible(field, origin, direction, offset[:, 0])
         values = field(sample_coordinates(origin, direction, found.distance, found.ray))
         width = torch.full_like(found.distance, self.step)
         density, colour = values[:, 0].contiguous(), values[:, 1:].contiguous()
-        shown = composite(density, colour, found.distance, width, found.start, found.samples, self.background)
+        black = torch.zeros_like(self.background)
+        shown = composite(density, colour, found.distance, width, found.start, found.samples, black)
         # Where samples fill the budget, the ray that they end in may lack some, and those after it have none.
-        whole = found.start + found.samples < self.budget
+        whole = found.start + found.samples < self.samples
         weight = batch.weight * whole
         weight = weight * (batch.weight.sum() / weight.sum().clamp(min=1e-12))
-        return weighted_squared_error(shown.colour, batch.target, weight)
+        return weighted_squared_error(shown.colour + (1 - shown.opacity)[:, None] * behind, batch.target, weight)
 
-    def callbacks(self) -> list[Callable[[Any], None]]:
-        """What a trainer calls between steps: the cells that hold matter are looked at again."""
-        return [UpdateOccupancy(self.grid)]
+    @torch.no_grad()
+    def _visible(self, field: nn.Module, origin: Tensor, direction: Tensor, offset: Tensor) -> Samples:
+        """The samples of rays that light reaches, by the field's present density."""
+        found = march(
+            origin,
+            direction,
+            *ray_box(origin, direction),
+            self.grid.occupied,
+            step=self.step,
+            budget=LOOKED_AT * self.samples,
+            offset=offset,
+        )
+        positions = sample_coordinates(origin, direction, found.distance, found.ray)[:, :3]
+        width = torch.full_like(found.distance, self.step)
+        return visible(found, density_of(field, positions), width, stop=STOP, budget=self.samples)
+
+    def callbacks(self) -> list[Callable[[State], None]]:
+        """What a trainer calls between steps: cells that hold matter are looked at again, and photos take turns."""
+        return [UpdateScene(self)]
 
     def evaluate(self, predict: Predict) -> dict[str, float]:
-        """PSNR and SSIM, means over the held-out views, each rendered whole and clamped, peak 1."""
-        views = self.test if self.test is not None and len(self.test) else self.train
-        count = len(views) if views is self.test else min(len(views), 8)
-        cameras = views.cameras.moved(self.centre, self.half).subset(list(range(count))).to(self.pixels.device)
-        levels, similarities = [], []
-        for view, picture in enumerate(
-            render_views(predict, cameras, self.grid.occupied, self.background, step=self.step)
-        ):
-            photo = views.pixels[view].to(self.pixels.device)
-            target = self._shown(photo.reshape(-1, photo.shape[-1])).reshape(*photo.shape[:2], 3).movedim(-1, 0)
-            shown = picture.colour.clamp(0, 1).movedim(-1, 0)
-            levels.append(float(psnr(shown, target, data_range=1.0)))
-            similarities.append(float(ssim(shown, target, data_range=1.0)))
-        return {"psnr": sum(levels) / count, "ssim": sum(similarities) / count}
+        """PSNR and SSIM, means over the held-out views, each rendered whole and clamped, peak 1.
+
+        Without held-out views, over the first photos of the training set.
+        """
+        views = self.signal.test
+        return self._measured(predict, self.signal.train.first(MEASURED) if views is None else views, keep=True)
+
+    def confirm(self, predict: Predict) -> dict[str, float]:
+        """The same over some photos of the training set, to see whether a target is reached."""
+        return self._measured(predict, self.signal.train.first(MEASURED), keep=False)
+
+    @property
+    def reconstruction(self) -> Scene | None:
+        """The views that the last `evaluate` rendered, so that they need not be computed again."""
+        return None if self._rendered is None else self.signal.with_views(self._rendered)
+
+    def _measured(self, predict: Predict, views: Views, *, keep: bool) -> dict[str, float]:
+        device = self.background.device
+        cameras = self.signal.in_box(views.cameras).to(device)
+        levels, similarities, pictures, depths = [], [], [], []
+        shown = render_views(predict, cameras, self.grid.occupied, self.background, step=self.step)
+        for view, picture in enumerate(shown):
+            target = on_background(views.pixels[view].to(device), self.background).movedim(-1, 0)
+            found = picture.colour.clamp(0, 1).movedim(-1, 0)
+            levels.append(float(psnr(found, target, data_range=1.0)))
+            similarities.append(float(ssim(found, target, data_range=1.0)))
+            pictures.append((found.movedim(0, -1) * 255).round().to("cpu", torch.uint8))
+            depths.append(depth_of(picture, self.signal.half).cpu())
+        if keep:
+            self._rendered = Views(views.names, torch.stack(pictures), views.cameras, torch.stack(depths))
+        return {"psnr": sum(levels) / len(levels), "ssim": sum(similarities) / len(levels)}
 
     def metadata(self) -> dict[str, Any]:
-        return {"task": "radiance", "convention": "centres"}
+        return {"task": "radiance", "convention": "centres", "signal": self.signal.metadata()}
 
     def to(self, device: torch.device | str) -> Self:
-        self.pixels, self.background, self._draws = (
-            tensor.to(device) for tensor in (self.pixels, self.background, self._draws)
-        )
-        self.cameras = self.cameras.to(device)
-        kind = torch.device(device).type
-        self.budget = self._budget or BUDGET.get(kind, BUDGET["cuda"])
+        self.background, self.draws, self._salts = (t.to(device) for t in (self.background, self.draws, self._salts))
+        self.cameras, self.photos = self.cameras.to(device), self.photos.to(device)
+        self.samples = self._samples or SAMPLES.get(torch.device(device).type, SAMPLES["cuda"])
         grid = OccupancyGrid(resolution=self.resolution, step=self.step, device=device, seed=self.seed)
-        if self.grid.updates:
+        if self.grid.updates and grid.resolution == self.grid.resolution:
             grid.density.copy_(self.grid.density)
             grid.updates = self.grid.updates
             grid.decide()
         self.grid = grid
         return self
 
-    def _shown(self, pixels: Tensor) -> Tensor:
-        """Pixels (n, 3 or 4) of bytes as colours (n, 3) on the background."""
-        colour = pixels[:, :3].float() / 255
-        if pixels.shape[1] == 3:
-            return colour
-        cover = pixels[:, 3:].float() / 255
-        return colour * cover + (1 - cover) * self.background
-
-    def _offsets(self, index: Tensor) -> Tensor:
-        """A number in [0, 1) for each ray, another each time: a hash of pixel and call, so that it can be captured."""
-        self._draws += 1
-        mixed = (index * 747796405 + self._draws * 2891336453 + self.seed * 277803737) & 0xFFFFFFFF
-        mixed = (((mixed >> 16) ^ mixed) * 73244475) & 0xFFFFFFFF
-        mixed = (((mixed >> 16) ^ mixed) * 73244475) & 0xFFFFFFFF
+    def _uniform(self, index: Tensor) -> Tensor:
+        """Four numbers in [0, 1) for each ray, others in each step: hashes of pixel and step, which can be captured."""
+        mixed = ((index * 747796405)[:, None] + (self.draws * 2891336453 + self._salts)) & 0xFFFFFFFF
+        for _ in range(2):
+            mixed = (((mixed >> 16) ^ mixed) * 73244475) & 0xFFFFFFFF
         return ((mixed >> 16) ^ mixed).float() / 2**32 * (1 - 2**-20)
 
 
-class UpdateOccupancy:
-    """A callback that looks at which cells hold matter, every 16 steps."""
+class UpdateScene:
+    """A callback that looks at which cells hold matter and lets photos take turns, every 16 steps."""
 
     every = UPDATE_EVERY
 
-    def __init__(self, grid: OccupancyGrid) -> None:
-        self.grid = grid
+    def __init__(self, task: Radiance) -> None:
+        self.task = task
         self._next = 0
 
-    def __call__(self, state: Any) -> None:
+    def __call__(self, state: State) -> None:
         if state.step < self._next:
             return
         self._next = state.step + self.every
-        cells = None if state.step <= UPDATE_ALL else self.grid.density.numel() // 4
         module = state.field
-        with torch.no_grad():
-            self.grid.update(lambda points: _density(module, points), cells=cells)
+        parts = 1 if state.step <= UPDATE_ALL else PARTS
+        self.task.grid.update(lambda points: density_of(module, points), parts=parts)
+        self.task.photos.rotate()
 
     def tensors(self) -> dict[str, Tensor]:
-        return {**self.grid.tensors(), "next": torch.tensor(self._next)}
+        own = {"next": torch.tensor(self._next), "turns": torch.tensor(self.task.photos.turns)}
+        return {**self.task.grid.tensors(), **own, "draws": self.task.draws}
 
     def load_tensors(self, tensors: dict[str, Tensor]) -> None:
-        self.grid.load_tensors(tensors)
+        self.task.grid.load_tensors(tensors)
+        self.task.photos.turn_to(int(tensors["turns"]))
+        self.task.draws.copy_(tensors["draws"])
         self._next = int(tensors["next"])
 
 
-def _density(module: nn.Module, points: Tensor) -> Tensor:
-    """Density by the field's own short cut, or by a pass that looks along x."""
+def density_of(module: nn.Module | Predict, points: Tensor) -> Tensor:
+    """Density (n,) at positions (n, 3) by the field's own short cut, or by a pass that looks along x."""
     own = getattr(module, "density", None)
     if own is not None:
         return own(points)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from staf._documents import Document
+from staf._extras import need
 from staf.figures.comparison import busiest_box
 from staf.figures.style import bare, new_figure
 from staf.kinds.shape.measures import distances
@@ -57,6 +58,7 @@ def shape_comparison(
     errors = [distances(shape.mesh.vertices, target.mesh)[0] / voxel for shape in reconstructions.values()]
     top = max(max(float(np.quantile(error, 0.99)) for error in errors), 1e-3)
 
+    need("plot", "matplotlib")
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize

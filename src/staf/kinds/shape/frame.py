@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from staf._documents import Document, Entries
+from staf._documents import Document, Entries, Record
 from staf.signals.errors import SignalError
 from staf.signals.grid import Convention
+
+# Voxels along the longest side, of which a file may speak.
+LARGEST_RESOLUTION = 2**20
 
 
 @dataclass(frozen=True)
@@ -83,11 +85,12 @@ class Frame:
     @classmethod
     def from_plain(cls, data: Entries) -> Frame:
         """Rebuild a frame, refusing one that describes no grid."""
-        x, y, z = (float(value) for value in data["centre"])
-        half, resolution = float(data["half"]), int(data["resolution"])
-        i, j, k = (int(value) for value in data["offset"])
-        a, b, c = (int(value) for value in data["shape"])
-        if not (all(map(math.isfinite, (x, y, z, half))) and half > 0):
+        record = Record(data)
+        x, y, z = record.numbers("centre", 3)
+        half, resolution = record.number("half"), record.whole("resolution", least=1, most=LARGEST_RESOLUTION)
+        i, j, k = record.wholes("offset", range(3, 4))
+        a, b, c = record.grid("shape", range(3, 4))
+        if not half > 0:
             raise SignalError(f"a frame must have a finite centre and a positive size, got {(x, y, z)} and {half}")
         if not all(start >= 0 and 1 <= size <= resolution for start, size in zip((i, j, k), (a, b, c), strict=True)):
             raise SignalError(f"a frame must keep a box of its {resolution}^3 voxels, got {(a, b, c)} at {(i, j, k)}")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from staf._extras import need
 from staf.kinds.shape.mesh import Mesh
 from staf.signals.errors import SignalError
 
@@ -106,7 +107,7 @@ def _beyond(last: np.ndarray, before: np.ndarray, level: float) -> np.ndarray:
 def _surface(slab: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
     if not slab.min() < level < slab.max():
         return np.zeros((0, 3), np.float32), np.zeros((0, 3), np.int64)
-    from skimage.measure import marching_cubes
+    marching_cubes = need("shape", "skimage.measure").marching_cubes
 
     vertices, faces, _, _ = marching_cubes(slab, level, gradient_direction="ascent")
     return vertices, faces.astype(np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from staf._extras import need
 from staf.kinds.shape.mesh import Mesh
 from staf.metrics import normal_consistency
 from staf.metrics.chamfer import chamfer_of_distances
@@ -52,7 +53,7 @@ def surface_points(mesh: Mesh, count: int, generator: np.random.Generator) -> tu
 
 def distances(points: np.ndarray, mesh: Mesh) -> tuple[np.ndarray, np.ndarray]:
     """From points (n, 3) to the surface: the distance to its nearest point (n,), and the face that holds it (n,)."""
-    import point_cloud_utils
+    point_cloud_utils = need("shape", "point_cloud_utils")
 
     arrays = (np.ascontiguousarray(array) for array in (points, mesh.vertices, mesh.faces))
     found, face, _ = point_cloud_utils.closest_points_on_mesh(*arrays)

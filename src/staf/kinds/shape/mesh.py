@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from staf.kinds.plain_arrays import plain_array
 from staf.signals.errors import SignalError
 
 Rule = Literal["winding", "parity", "open"]
@@ -62,7 +63,7 @@ def checked_mesh(vertices: np.ndarray, faces: np.ndarray) -> tuple[Mesh, list[st
     >>> len(mesh.faces), notes
     (1, ['1 of 2 faces had a repeated corner and was dropped'])
     """
-    vertices, faces = np.asarray(vertices), np.asarray(faces)
+    vertices, faces = plain_array(vertices, "vertices"), plain_array(faces, "faces")
     if vertices.ndim != 2 or vertices.shape[1] != 3 or vertices.dtype.kind not in "fiu":
         raise SignalError(f"vertices must be numbers of shape (n, 3), got {vertices.dtype} {vertices.shape}")
     if faces.ndim != 2 or faces.shape[1] != 3 or faces.dtype.kind not in "iu":

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-import io
-import json
-import struct
+import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from staf._documents import Document
+from staf.kinds.limits import MEBIBYTE
+from staf.kinds.shape.glb_reading import parse_glb
 from staf.kinds.shape.mesh import Mesh, checked_mesh
+from staf.kinds.shape.obj_reading import parse_obj
+from staf.kinds.shape.off_reading import parse_off
+from staf.kinds.shape.ply_reading import parse_ply
+from staf.kinds.shape.polygons import Parsed
+from staf.kinds.shape.stl_reading import parse_stl
 from staf.signals.errors import SignalError
 
 if TYPE_CHECKING:
     from staf.kinds.shape.signal import Shape
 
-# Corners of faces that a scene may have, once every mesh stands in every place it is given.
-MAX_CORNERS = 300_000_000
+PARSERS: dict[str, Callable[[bytes], Parsed]] = {
+    "ply": parse_ply,
+    "obj": parse_obj,
+    "stl": parse_stl,
+    "glb": parse_glb,
+    "off": parse_off,
+}
+# A hundred million triangles, in the usual formats.
+LARGEST_FILE = 4096 * MEBIBYTE
+TEXTS = ("obj", "off")
+BLOCK = 16 * MEBIBYTE
 
 
 def read_ply(path: Path, limit: int) -> Shape:
@@ -49,10 +61,24 @@ def read_off(path: Path, limit: int) -> Shape:
 def _shape(path: Path, format: str, limit: int) -> Shape:
     from staf.kinds.shape.signal import Shape
 
-    mesh, notes = parse_mesh(path.read_bytes(), format)
+    mesh, notes = parse_mesh(_content(path, format), format)
     if len(mesh.faces) > limit:
         raise SignalError(f"it has {len(mesh.faces):,} faces, more than the limit of {limit:,}")
     return Shape(mesh, notes=notes)
+
+
+def _content(path: Path, format: str) -> bytes:
+    """The bytes of the file, if they are not too many, and those of a text if it is to be one."""
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > LARGEST_FILE:
+            raise SignalError(f"it has {size:,} bytes, and at most {LARGEST_FILE:,} are read")
+        blocks = []
+        while block := file.read(BLOCK):
+            if format in TEXTS and b"\0" in block:
+                raise SignalError(f"it is no readable {format.upper()} file, which is a text: it holds zero bytes")
+            blocks.append(block)
+    return b"".join(blocks)
 
 
 def parse_mesh(data: bytes, format: str) -> tuple[Mesh, list[str]]:
@@ -61,110 +87,17 @@ def parse_mesh(data: bytes, format: str) -> tuple[Mesh, list[str]]:
     >>> parse_mesh(b"OFF\\n3 1 0\\n0 0 0\\n1 0 0\\n0 1 0\\n3 0 1 2\\n", "off")[0].faces.tolist()
     [[0, 1, 2]]
     """
-    if format == "glb":
-        _check_glb(data)
-    import trimesh
-
-    class Refusing(trimesh.resolvers.Resolver):
-        """Answers every reference to another file or address with a refusal."""
-
-        def __init__(self) -> None:
-            self.asked: list[str] = []
-
-        def get(self, key: str) -> bytes:
-            self.asked.append(str(key))
-            raise SignalError(f"it refers to {str(key)!r}, and references to other files are not followed")
-
-        def write(self, name: str, data: Any) -> None:
-            raise SignalError(f"reading writes nothing, got {name!r}")
-
-        def namespaced(self, namespace: str) -> Refusing:
-            return self
-
-        def keys(self) -> list[str]:
-            return []
-
     try:
-        scene = trimesh.load_scene(
-            io.BytesIO(data), file_type=format, resolver=Refusing(), process=False, skip_materials=True
-        )
-        points = sum(len(part.vertices) for part in scene.geometry.values() if not hasattr(part, "faces"))
-        loaded = scene.to_mesh()
-        vertices, faces = np.asarray(loaded.vertices), np.asarray(loaded.faces)
+        vertices, faces, notes = PARSERS[format](data)
     except (SignalError, MemoryError):
         raise
     except Exception as error:
-        # Parsers of damaged files fail in every way there is; the user needs one sentence.
-        raise SignalError(f"it is no readable {format.upper()} file ({_first_line(error)})") from error
-    if points and not faces.size:
-        raise SignalError(f"it holds {points:,} points and no faces: a point cloud encloses nothing")
-    if not vertices.size and not faces.size:
+        # Damage takes every form there is; the user needs one sentence.
+        reason = f"{type(error).__name__}: {error}"
+        raise SignalError(f"it is no readable {format.upper()} file ({reason})") from error
+    if len(vertices) and not len(faces):
+        raise SignalError(f"it holds {len(vertices):,} points and no faces: a point cloud encloses nothing")
+    if not len(vertices) and not len(faces):
         raise SignalError("the mesh is empty: no vertices and faces were found in it")
-    return checked_mesh(vertices, faces)
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0][:120]}" if lines else type(error).__name__
-
-
-def _check_glb(data: bytes) -> None:
-    """Refuse headers that promise more than the file holds, before anything is allocated for them."""
-    try:
-        magic, version, length = struct.unpack_from("<4sII", data)
-        size, kind = struct.unpack_from("<I4s", data, 12)
-        tree = json.loads(data[20 : 20 + size]) if kind == b"JSON" else None
-    except (struct.error, ValueError, RecursionError) as error:
-        raise SignalError(f"it is no readable GLB file ({_first_line(error)})") from error
-    if magic != b"glTF" or version != 2 or not isinstance(tree, dict):
-        raise SignalError(f"it is no binary glTF of version 2 (version {version})")
-    if length > len(data):
-        raise SignalError(f"it is cut off: its header says {length:,} bytes, and there are {len(data):,}")
-    for buffer in _entries(tree, "buffers"):
-        if "uri" in buffer and not str(buffer["uri"]).startswith("data:"):
-            raise SignalError(
-                f"it refers to {str(buffer['uri'])[:80]!r}, and references to other files are not followed"
-            )
-    for accessor in _entries(tree, "accessors"):
-        count = accessor.get("count")
-        if not isinstance(count, int) or not 0 <= count <= len(data):
-            raise SignalError(f"it announces {count!r} elements in a file of {len(data):,} bytes")
-    _check_nodes(_entries(tree, "nodes"))
-    _check_instances(tree)
-
-
-def _entries(tree: Document, name: str) -> list[Document]:
-    found = tree.get(name, [])
-    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
-        raise SignalError(f"{name} of a GLB file must be a list of objects")
-    return found
-
-
-def _check_nodes(nodes: list[Document]) -> None:
-    """A node has one parent and no chain of nodes returns to itself, so that a scene cannot unfold without end."""
-    children = [node.get("children", []) for node in nodes]
-    if not all(isinstance(own, list) and all(isinstance(child, int) for child in own) for own in children):
-        raise SignalError("the children of a node in a GLB file must be a list of numbers")
-    below = [child for own in children for child in own]
-    if len(below) != len(set(below)):
-        raise SignalError("a node of its scene has two parents")
-    reached = sorted(set(range(len(nodes))) - set(below))
-    for node in reached:
-        reached.extend(child for child in children[node] if 0 <= child < len(nodes))
-    if len(reached) < len(nodes):
-        raise SignalError("a node of its scene is its own ancestor")
-
-
-def _check_instances(tree: Document) -> None:
-    """A mesh may be placed many times, so that a small file can unfold into more corners than memory holds."""
-    try:
-        counts = [int(accessor["count"]) for accessor in _entries(tree, "accessors")]
-        sizes = [
-            sum(counts[part["indices"] if "indices" in part else part["attributes"]["POSITION"]] for part in parts)
-            for parts in (mesh.get("primitives", []) for mesh in _entries(tree, "meshes"))
-        ]
-        total = sum(sizes[node["mesh"]] for node in _entries(tree, "nodes") if "mesh" in node)
-    except (KeyError, IndexError, TypeError) as error:
-        raise SignalError(f"it is no readable GLB file ({_first_line(error)})") from error
-    if total > MAX_CORNERS:
-        raise SignalError(f"its scene has {total:,} corners of faces, more than {MAX_CORNERS:,}")
+    mesh, said = checked_mesh(vertices, faces)
+    return mesh, [*notes, *said]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from staf._extras import need
 from staf.kinds.shape.mesh import Mesh
 from staf.signals.atomic import atomic_path
 from staf.signals.errors import SignalError
@@ -65,7 +66,7 @@ def _stl(mesh: Mesh) -> bytes:
 
 
 def _glb(mesh: Mesh) -> bytes:
-    import trimesh
+    trimesh = need("shape", "trimesh")
 
     data = trimesh.Trimesh(mesh.vertices, mesh.faces, process=False).export(file_type="glb")
     assert isinstance(data, bytes)

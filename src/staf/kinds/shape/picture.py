@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from staf._extras import need
 from staf.kinds.shape import scanline
 from staf.kinds.shape.mesh import Mesh
 from staf.signals.errors import SignalError
@@ -135,7 +136,7 @@ def _shade(normals: np.ndarray, base: np.ndarray) -> np.ndarray:
 
 def _occlusion(depth: np.ndarray, hit: np.ndarray) -> np.ndarray:
     """Darker where the surroundings stand nearer to the eye: differences to blurred depths at three widths."""
-    from scipy.ndimage import gaussian_filter
+    gaussian_filter = need("shape", "scipy.ndimage").gaussian_filter
 
     # One sample of each pixel is enough for something so soft.
     near, seen = depth[1::SAMPLES, 1::SAMPLES], hit[1::SAMPLES, 1::SAMPLES]

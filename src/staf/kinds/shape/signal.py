@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from staf._documents import Document, Entries
+from staf._documents import Document, Entries, Record
+from staf._extras import need
 from staf.kinds.shape import rendering as shape_rendering
 from staf.kinds.shape import volume_cache
 from staf.kinds.shape.frame import Frame
@@ -94,7 +95,7 @@ class Shape(Signal):
     @classmethod
     def sphere(cls, *, subdivisions: int = 3, resolution: int = RESOLUTION) -> Shape:
         """The unit sphere as an icosahedron divided `subdivisions` times, for trying things out."""
-        import trimesh
+        trimesh = need("shape", "trimesh")
 
         ball = trimesh.creation.icosphere(subdivisions=subdivisions)
         return cls.from_arrays(ball.vertices, ball.faces, resolution=resolution, name="sphere")
@@ -273,14 +274,15 @@ class Shape(Signal):
         Shape('sphere', no mesh, 8 voxels along the longest side)
         """
         try:
-            if metadata["kind"] != cls.kind:
+            record = Record(metadata)
+            if record.get("kind") != cls.kind:
                 raise SignalError(f"metadata must be of kind 'shape', got {metadata['kind']!r}")
-            frame = Frame.from_plain(metadata["frame"])
-            name, notes = str(metadata["name"]), [str(note) for note in metadata["notes"]]
-        except (KeyError, TypeError, ValueError) as error:
+            frame = Frame.from_plain(record.get("frame"))
+            name, notes = record.text("name"), record.texts("notes")
+        except ValueError as error:
             if isinstance(error, SignalError):
                 raise
-            raise SignalError(f"metadata of a shape is incomplete or malformed: {error!r}") from error
+            raise SignalError(f"metadata of a shape is incomplete or malformed: {error}") from error
         shape = cls.__new__(cls)
         shape._mesh, shape._frame, shape.resolution, shape.allow_open = None, frame, frame.resolution, False
         shape.name, shape.source, shape.mended, shape.notes = name, None, False, notes

@@ -6,7 +6,9 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from staf._documents import Entries
+import numpy as np
+
+from staf._documents import Document, Entries
 from staf.kinds.shape.mesh_writing import WRITERS
 from staf.kinds.shape.options import PICTURES
 from staf.kinds.shape.picture import draw
@@ -15,6 +17,9 @@ from staf.reports.embedding import picture_uri
 from staf.signals.grid import Convention
 from staf.signals.rendering import Predict
 from staf.signals.view import View
+
+# The surface of an occupancy, as `Shape.render` has it.
+LEVEL = 0.5
 
 
 class ShapeView(View[Shape]):
@@ -34,6 +39,13 @@ class ShapeView(View[Shape]):
 
     def rendered_suffixes(self) -> tuple[str, ...]:
         return self.suffixes() + PICTURES
+
+    def page(self, convention: Convention) -> Document:
+        """A surface; a point of the original is scale * coordinate + shift."""
+        zero, one = self.signal.frame.to_field(np.array([[0.0] * 3, [1.0] * 3]), convention)
+        scale = 1 / (one - zero)
+        place = {"scale": scale.tolist(), "shift": (-zero * scale).tolist()}
+        return {"type": "surface", "level": LEVEL, "axes": ["x", "y", "z"], **place}
 
     def report_section(self, reconstruction: Shape) -> str:
         """The target's surface and the fitted one, drawn from the same side."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from staf import _cache
 from staf.kinds.shape.mesh import Mesh, Rule
 from staf.kinds.shape.voxels import PackedVolume
 from staf.signals.atomic import atomic_path
@@ -23,9 +23,8 @@ Sampled = tuple[PackedVolume, tuple[int, int, int]]
 
 
 def cache_folder() -> Path:
-    """Where volumes are kept: $XDG_CACHE_HOME/staf/volumes, or ~/.cache/staf/volumes."""
-    root = os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path.home() / ".cache") / "staf" / "volumes"
+    """Where volumes are kept: `volumes` in staf's cache folder."""
+    return _cache.cache_folder() / "volumes"
 
 
 def key_of(mesh: Mesh, resolution: int, rule: Rule) -> str:
@@ -47,7 +46,7 @@ def cached(key: str, compute: Callable[[], Sampled]) -> Sampled:
         return found
     volume, offset = compute()
     with contextlib.suppress(OSError, SignalError):
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _cache.private_folder(path.parent)
         with atomic_path(path) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, bits=volume.bits, shape=volume.shape, offset=offset)
     return volume, offset
@@ -57,6 +56,7 @@ def _load(path: Path) -> Sampled | None:
     if not path.is_file():
         return None
     try:
+        _cache.check_private(path.parent)
         with np.load(path, allow_pickle=False) as data:
             a, b, c = (int(size) for size in data["shape"])
             i, j, k = (int(first) for first in data["offset"])

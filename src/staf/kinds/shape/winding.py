@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from staf._extras import need
 from staf.kinds.shape.mesh import Mesh
 from staf.signals.errors import SignalError
 
@@ -54,7 +55,7 @@ def occupancy(mesh: Mesh, shape: tuple[int, int, int]) -> np.ndarray:
 
 
 def _signs(mesh: Mesh, blocks: np.ndarray, side: int) -> np.ndarray:
-    import point_cloud_utils
+    point_cloud_utils = need("shape", "point_cloud_utils")
 
     if not len(blocks):
         return np.zeros(0, bool)

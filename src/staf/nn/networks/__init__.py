@@ -2,17 +2,20 @@
 
 All factories begin `(in_features, out_features, *, width=256, depth=4, ...)`, where depth counts activated layers, and
 then take their own constants only. `field.architecture` is what `build` needs to make the same network again. A file of
-this folder that has a `SPEC` is a network; `register` adds one from elsewhere.
+this folder that has a `SPEC` is a network; `register` adds one from elsewhere. `SCENE_NETWORKS` are networks for
+scenes, made of the layers of the others: a plan chooses them, and files name them.
 """
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import nn
 
+from staf._networks import SCENE_NETWORKS as SCENE_FILES
 from staf._networks import network_files
 from staf.nn.architecture import Device, read_architecture
 from staf.nn.arguments import did_you_mean
@@ -20,6 +23,7 @@ from staf.nn.networks.spec import Constants, NetworkSpec, Preset, Rates, Row, Se
 
 __all__ = [
     "NETWORKS",
+    "SCENE_NETWORKS",
     "Constants",
     "NetworkSpec",
     "Preset",
@@ -27,11 +31,13 @@ __all__ = [
     "Row",
     "Settings",
     "build",
+    "model_of",
     "network_named",
     "register",
 ]
 
 NETWORKS: dict[str, NetworkSpec] = {}
+SCENE_NETWORKS: dict[str, NetworkSpec] = {}
 
 
 def register(spec: NetworkSpec) -> NetworkSpec:
@@ -60,6 +66,25 @@ def network_named(name: str) -> NetworkSpec:
     return NETWORKS[name]
 
 
+def model_of(architecture: Mapping[str, Any]) -> str:
+    """The name for `--model` of an architecture: its own, or of the network whose layers it is made of.
+
+    >>> model_of({"name": "radiance", "arguments": {"activation": "relu"}})
+    'pemlp'
+    >>> model_of({"name": "ngp", "arguments": {"activation": "staf"}})
+    'staf'
+    """
+    name = architecture["name"]
+    if name in NETWORKS and NETWORKS[name].grid:
+        behind = architecture["arguments"]["activation"]
+        return next((spec.name for spec in NETWORKS.values() if spec.decoder == behind), name)
+    if name not in SCENE_NETWORKS:
+        return name
+    activation = architecture["arguments"]["activation"]
+    with_layers = {spec.scene[name].constants["activation"]: spec.name for spec in NETWORKS.values() if spec.scene}
+    return with_layers[activation]
+
+
 def build(
     architecture: Any,
     *,
@@ -76,10 +101,12 @@ def build(
     >>> field.architecture["arguments"]["omega0"]
     30.0
     """
-    factories = {name: spec.factory for name, spec in NETWORKS.items()}
+    factories = {name: spec.factory for name, spec in {**NETWORKS, **SCENE_NETWORKS}.items()}
     factory, arguments = read_architecture(architecture, factories)
     return factory(**arguments, generator=generator, device=device, dtype=dtype)
 
 
 for _file in network_files():
     register(importlib.import_module(f"{__name__}.{_file}").SPEC)
+for _file in SCENE_FILES:
+    SCENE_NETWORKS[_file] = importlib.import_module(f"{__name__}.{_file}").SPEC

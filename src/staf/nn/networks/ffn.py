@@ -10,7 +10,7 @@ from staf.nn.arguments import Bands, Depth, NonNegative, Size, refuse_unused
 from staf.nn.coordinate_mlp import CoordinateMLP
 from staf.nn.encodings import FrequencyEncoding, GaussianEncoding
 from staf.nn.first_layer import GaussianFeatures
-from staf.nn.networks.spec import NetworkSpec, Rates, Row, Settings
+from staf.nn.networks.spec import NetworkSpec, Rates, Row, Settings, decay, paper_presets
 
 
 @network
@@ -23,6 +23,7 @@ def ffn(
     features: Size = 256,
     scale: NonNegative = 10.0,
     bands: Bands | None = None,
+    sigmoid: bool = False,
     generator: torch.Generator | None = None,
     device: Device = None,
     dtype: torch.dtype | None = None,
@@ -30,6 +31,7 @@ def ffn(
     """Fourier feature network (Tancik et al. 2020): gaussian features, then ReLU layers.
 
     `bands` replaces the gaussian features by a frequency encoding; 5 bands give the paper's row of the cost table.
+    `sigmoid` puts a sigmoid at the end, as its authors and STAF's released code do: for values in [0, 1].
 
     >>> [sum(p.numel() for p in field.parameters()) for field in (ffn(2, 3), ffn(2, 3, bands=5))]
     [329475, 204035]
@@ -42,9 +44,23 @@ def ffn(
         refuse_unused("with bands given", features=(features, 256), scale=(scale, 10.0))
         encoding = FrequencyEncoding(in_features, bands=bands, device=device, dtype=dtype)
     return CoordinateMLP(
-        in_features, out_features, width=width, depth=depth, activation=nn.ReLU, encoding=encoding, **runtime
+        in_features,
+        out_features,
+        width=width,
+        depth=depth,
+        activation=nn.ReLU,
+        encoding=encoding,
+        output_activation=nn.Sigmoid() if sigmoid else None,
+        **runtime,
     )
 
+
+# 1e-3 throughout, with a sigmoid at the end, where values are in [0, 1]: a recording has negative ones.
+PRESETS = paper_presets(
+    "FFN",
+    {"rate": 1e-3, "schedule": decay(1)},
+    arguments={task: {"sigmoid": True} for task in ("image", "shape", "super_resolution", "denoising")},
+)
 
 SPEC = NetworkSpec(
     "ffn",
@@ -58,6 +74,7 @@ SPEC = NetworkSpec(
         "super_resolution": Settings(1e-2, constants={"scale": 1.21}),
         "denoising": Settings(5e-3, constants={"scale": 1.21}),
     },
+    presets=PRESETS,
     summary="ReLU on random or dyadic Fourier features",
     rows=(
         Row("`features=256`, `scale=10`", "torch's", 329_475),
@@ -68,6 +85,14 @@ SPEC = NetworkSpec(
             {"bands": 5},
             formula="ReLU on a frequency encoding",
             source='the row "FFN" of the paper\'s cost table',
+        ),
+        Row(
+            "the same",
+            "torch's",
+            329_475,
+            {"sigmoid": True},
+            formula="the same with a sigmoid at the end",
+            source="the same; the released code of STAF",
         ),
     ),
 )

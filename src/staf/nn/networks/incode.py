@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import torch
 
@@ -14,7 +15,7 @@ from staf.nn.first_layer import SineLayer
 from staf.nn.harmonised_network import Incode
 from staf.nn.harmoniser import Harmoniser, SignalName
 from staf.nn.init import SirenWeights
-from staf.nn.networks.spec import Constants, NetworkSpec, Rates, Row, Settings
+from staf.nn.networks.spec import Constants, NetworkSpec, Rates, Row, Settings, decay, paper_presets
 
 
 @network
@@ -37,7 +38,8 @@ def incode(
     """INCODE (Kazerouni et al. 2024): exp(a) sin(exp(b) omega0 x + c) + d, with a, b, c, d read from the target.
 
     Args:
-        harmoniser: what the target is, `image`, `audio` or `shape`; None for a field whose four numbers are constants.
+        harmoniser: what the target is, `image`, `denoising` (a noisy image), `audio` or `shape`; None for a field whose
+            four numbers are constants.
         sample_rate: of audio, 44100 by default.
         head_bias: where the four numbers start.
         penalty: weights of relu(-a), relu(-b), relu(-c), relu(-d) in the loss.
@@ -64,6 +66,31 @@ def incode(
     return Incode(composer, reader, coefficients=head_bias, penalty=penalty)
 
 
+def published_reader(task: str, signal: Any) -> dict[str, Any]:
+    """The harmoniser of a task, and the rate of what it reads."""
+    if task == "audio":
+        return {"harmoniser": "audio", "sample_rate": getattr(signal, "signal", signal).rate}
+    return {"harmoniser": "image" if task == "super_resolution" else task}
+
+
+# Its authors' notebooks; a step of theirs sees 65,536 points.
+PRESETS = paper_presets(
+    "INCODE",
+    {"rate": 9e-4, "schedule": decay(0.1)},
+    arguments={
+        "audio": {"omega0": 3000.0},
+        "denoising": {"omega0": 10.0, "head_bias": 0.0005},
+    },
+    changes={
+        "image": {"batch": 65_536},
+        "audio": {"rate": 9e-5, "schedule": decay(0.2)},
+        "shape": {"rate": 1e-4, "schedule": decay(0.2)},
+        "super_resolution": {"batch": 65_536},
+        "denoising": {"rate": 1.5e-4, "batch": 65_536},
+    },
+    from_signal=published_reader,
+)
+
 SPEC = NetworkSpec(
     "incode",
     incode,
@@ -81,6 +108,7 @@ SPEC = NetworkSpec(
         "super_resolution": Settings(1e-3, per_pixel=0.15, constants={"hidden_omega0": 5.0}),
         "denoising": Settings(1.52e-4, constants={"omega0": 9.58, "hidden_omega0": 24.7}),
     },
+    presets=PRESETS,
     summary="a sine whose four constants are read from the target",
     rows=(
         Row(

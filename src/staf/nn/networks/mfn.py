@@ -7,7 +7,7 @@ import torch
 from staf.nn.architecture import Device, Runtime, network
 from staf.nn.arguments import Depth, Positive, Size, refuse_unused
 from staf.nn.filter_network import FilterName, MultiplicativeFilterNetwork
-from staf.nn.networks.spec import NetworkSpec, Rates, Row, Settings
+from staf.nn.networks.spec import NetworkSpec, Rates, Row, Settings, decay, paper_presets
 
 
 @network
@@ -48,6 +48,8 @@ def mfn(
     )
 
 
+PRESETS = paper_presets("MFN", {"rate": 1e-2, "schedule": decay(1)})
+
 SPEC = NetworkSpec(
     "mfn",
     mfn,
@@ -58,6 +60,7 @@ SPEC = NetworkSpec(
         "super_resolution": Settings(3.05e-3, constants={"input_scale": 74.2}),
         "denoising": Settings(1.52e-3, constants={"input_scale": 74.2}),
     },
+    presets=PRESETS,
     summary="multiplicative Gabor or Fourier filters",
     rows=(
         Row("`input_scale=256`, `weight_scale=1`, `alpha=6`, `beta=1`", "see below", 204_291),

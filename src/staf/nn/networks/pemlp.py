@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import nn
 
 from staf.nn.architecture import Device, Runtime, network
 from staf.nn.arguments import Bands, Depth, Size
 from staf.nn.coordinate_mlp import CoordinateMLP
-from staf.nn.encodings import FrequencyEncoding
+from staf.nn.encodings import FrequencyEncoding, nyquist_bands
 from staf.nn.first_layer import FrequencyBands
-from staf.nn.networks.spec import NetworkSpec, Rates, Row, Settings
+from staf.nn.networks.spec import NetworkSpec, Rates, Row, Settings, decay, observed_shape, paper_presets
 
 
 @network
@@ -44,6 +46,25 @@ def pemlp(
     )
 
 
+def published_bands(task: str, signal: Any) -> dict[str, Any]:
+    """10 bands in three dimensions, as NeRF and the released code; otherwise the Nyquist rule on the longest side.
+
+    >>> from types import SimpleNamespace
+    >>> [published_bands("any", SimpleNamespace(shape=shape))["bands"] for shape in ((64, 64, 64), (256, 64))]
+    [10, 6]
+    """
+    shape = observed_shape(signal)
+    return {"bands": 10 if len(shape) == 3 else nyquist_bands(max(shape))}
+
+
+# NeRF's rate is 5e-4 and falls to a tenth; images at 1e-3 are the encoding's rows in the work on Fourier features.
+PRESETS = paper_presets(
+    "ReLU with positional encoding",
+    {"rate": 5e-4, "schedule": decay(0.1)},
+    changes={"image": {"rate": 1e-3}},
+    from_signal=published_bands,
+)
+
 SPEC = NetworkSpec(
     "pemlp",
     pemlp,
@@ -55,6 +76,11 @@ SPEC = NetworkSpec(
         "super_resolution": Settings(1e-2, constants={"bands": 2}),
         "denoising": Settings(5e-3, constants={"bands": 2}),
     },
+    scene={
+        "radiance": Settings(1e-3, constants={"activation": "relu", "bands": 10, "directions": "frequencies"}),
+        "radiance_grid": Settings(1e-2, constants={"activation": "relu"}),
+    },
+    presets=PRESETS,
     summary="ReLU on a positional encoding",
     rows=(Row("`bands=7`", "torch's", 206_083),),
 )

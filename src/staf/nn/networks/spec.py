@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from torch import nn
@@ -69,7 +70,7 @@ class Constants:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a restoration gives to one network: the rate of Adam and Muon, and constants in place of its own.
+    """What a restoration or a scene gives to one network: the rate of Adam and Muon, and constants.
 
     `per_pixel` is the first omega0 for each pixel along the longest observed side, at least 1 in all; networks whose
     first layer does not follow the pixels have none.
@@ -80,7 +81,7 @@ class Settings:
 
     rate: float
     per_pixel: float | None = None
-    constants: Mapping[str, float] = field(default_factory=dict)
+    constants: Mapping[str, Any] = field(default_factory=dict)
 
     def arguments(self, observed: tuple[int, ...] = ()) -> dict[str, Any]:
         """The network's arguments for an observation of this shape."""
@@ -91,11 +92,86 @@ class Settings:
 
 @dataclass(frozen=True)
 class Preset:
-    """A published network with the recipe it was published with: `recipe` is a name in `staf.planning.recipes`."""
+    """A published network with the recipe it was published with.
+
+    Args:
+        summary: a sentence.
+        recipe: a name in `staf.planning.recipes`: the paper's budget, batch and schedule.
+        arguments: of the factory, in place of the defaults.
+        training: entries of the recipe in plain data that the network's own authors use in place of the paper's.
+        from_signal: arguments of the factory that are read from a signal or a task.
+
+    >>> Preset("SIREN.", "paper_image", training={"rate": 1e-4}).arguments_for(None)
+    {}
+    """
 
     summary: str
     recipe: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    training: Mapping[str, Any] = field(default_factory=dict)
+    from_signal: Callable[[Any], Mapping[str, Any]] | None = None
+
+    def arguments_for(self, signal: Any) -> dict[str, Any]:
+        """The arguments for a signal or a task."""
+        read = {} if self.from_signal is None else self.from_signal(signal)
+        return {**self.arguments, **read}
+
+
+TASKS = {
+    "image": "for images",
+    "audio": "for recordings",
+    "shape": "for shapes",
+    "super_resolution": "for super-resolution",
+    "denoising": "for denoising",
+}
+
+
+def paper_presets(
+    network: str,
+    training: Mapping[str, Any],
+    *,
+    arguments: Mapping[str, Mapping[str, Any]] | None = None,
+    changes: Mapping[str, Mapping[str, Any]] | None = None,
+    from_signal: Callable[[str, Any], Mapping[str, Any]] | None = None,
+) -> dict[str, Preset]:
+    """`paper_image`, `paper_audio` and so on of a network that the paper compares STAF with.
+
+    The paper says that learning rates are those of the original works: `training` are its authors' entries of a recipe,
+    `changes` those of single tasks, `arguments` the network's by task. Steps and epochs are the paper's for all.
+
+    >>> presets = paper_presets("SIREN", {"rate": 1e-4}, arguments={"audio": {"omega0": 3000.0}})
+    >>> presets["paper_audio"].summary, presets["paper_audio"].arguments
+    ("SIREN for recordings, with its authors' constants and rate.", {'omega0': 3000.0})
+    """
+    return {
+        f"paper_{task}": Preset(
+            f"{network} {words}, with its authors' constants and rate.",
+            f"paper_{task}",
+            (arguments or {}).get(task, {}),
+            {**training, **(changes or {}).get(task, {})},
+            None if from_signal is None else partial(from_signal, task),
+        )
+        for task, words in TASKS.items()
+    }
+
+
+def decay(final: float) -> dict[str, Any]:
+    """A schedule as plain data: rates fall exponentially to `final` of their start; 1 is a constant rate.
+
+    >>> decay(0.1), decay(1)
+    ({'name': 'exponential', 'final': 0.1}, {'name': 'constant'})
+    """
+    return {"name": "constant"} if final == 1 else {"name": "exponential", "final": final}
+
+
+def observed_shape(signal: Any) -> tuple[int, ...]:
+    """The shape of what is seen: of a task's observation, or of a signal.
+
+    >>> from types import SimpleNamespace
+    >>> observed_shape(SimpleNamespace(shape=(64, 48)))
+    (64, 48)
+    """
+    return tuple((getattr(signal, "observed", None) or signal).shape)
 
 
 @dataclass(frozen=True)
@@ -127,10 +203,13 @@ class NetworkSpec:
         first_layer: how the first layer follows the frequencies of a signal.
         constants: by kind of signal, or under `EVERY`, arguments in place of the defaults.
         restoration: by task, `super_resolution` and `denoising`, the settings of full batches.
+        scene: by network of `SCENE_NETWORKS`, its arguments and rate with layers of this one; none: not for scenes.
         presets: by name, such as `paper_image`, the published network and recipe.
         complex_weights: whether weights are complex, which Muon does not train.
         trained_activation: whether the activation has parameters of its own (C, Omega, Phi).
-        neurons: the width of its layers in words, at width 256.
+        layers: its layers in words, by default.
+        grid: whether it has a hash grid, whose size a plan chooses.
+        decoder: the `activation` of `ngp` that is this network's, for signals that it is too small for.
         start: how the activation starts, as a sentence, from the arguments that differ from the defaults.
         summary: the activation in a few words, for the README.
         rows: the table of docs/networks.md.
@@ -148,10 +227,13 @@ class NetworkSpec:
     first_layer: FirstLayer = field(default_factory=FirstLayer)
     constants: Mapping[str, Constants] = field(default_factory=dict)
     restoration: Mapping[str, Settings] = field(default_factory=dict)
+    scene: Mapping[str, Settings] = field(default_factory=dict)
     presets: Mapping[str, Preset] = field(default_factory=dict)
     complex_weights: bool = False
     trained_activation: bool = False
-    neurons: str = "256"
+    layers: str = "4 activated layers of 256"
+    grid: bool = False
+    decoder: str | None = None
     start: Callable[[Mapping[str, Any]], str] | None = None
     summary: str = ""
     rows: tuple[Row, ...] = ()

@@ -169,9 +169,15 @@ SPEC = NetworkSpec(
         # noise is learnt soon after it.
         "denoising": Settings(1.5e-3, constants={"omega0": 7.0, "hidden_omega0": 5.0, "terms": 2}),
     },
+    # omega0 40 is the paper's for scenes.
+    scene={
+        "radiance": Settings(1e-3, constants={"activation": "staf", "omega0": 40.0}),
+        "radiance_grid": Settings(2e-3, constants={"activation": "staf"}),
+    },
     presets=PRESETS,
     trained_activation=True,
     start=_start,
+    decoder="staf",
     summary="sum of 5 sinusoids, trained per layer, per neuron or per network",
     rows=(
         Row("`terms=5`, `omega0=90` first layer, `hidden_omega0=30`", "`siren`", 198_975, note=" (10 terms: 199,035)"),

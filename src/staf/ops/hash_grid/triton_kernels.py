@@ -233,8 +233,10 @@ def scatter_kernel(
             for corner in tl.static_range(2**D):
                 row = _row(parts, level, corner, D)
                 share = _directed(weights, along, corner, -1, D, ALONG)[:, None] * grad
+                # Points of weight zero are often all at one place, where their additions would wait for each other.
+                counts = exists[:, None] & (share != 0.0)
                 if FIXED:
                     number = (share * scale).to(tl.int64)
-                    tl.atomic_add(out + (row[:, None] * F + feature), number, mask=exists[:, None], sem="relaxed")
+                    tl.atomic_add(out + (row[:, None] * F + feature), number, mask=counts, sem="relaxed")
                 else:
-                    tl.atomic_add(out + (row[:, None] * F + feature), share, mask=exists[:, None], sem="relaxed")
+                    tl.atomic_add(out + (row[:, None] * F + feature), share, mask=counts, sem="relaxed")

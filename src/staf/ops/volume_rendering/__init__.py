@@ -1,4 +1,4 @@
-"""`composite` and `march`: light along rays through a field of density and colour.
+"""`march`, `visible` and `composite`: light along rays through a field of density and colour.
 
 Samples of all rays lie in one list; ray r has `count[r]` of them from `start[r]` on. Points of the list that belong to
 no ray are padding, so that a training step can have one fixed shape.
@@ -14,11 +14,16 @@ from torch import Tensor
 from staf._typing import Bool, Float, Int
 from staf.ops.backend import choose, note
 from staf.ops.checks import check_floating
-from staf.ops.volume_rendering.reference import cell_index, composite_reference, march_reference
+from staf.ops.volume_rendering.reference import (
+    cell_index,
+    composite_reference,
+    march_reference,
+    visible_reference,
+)
 
 MOST_CHANNELS = 16
 
-__all__ = ["Rendered", "Samples", "cell_index", "composite", "march", "ray_box"]
+__all__ = ["Rendered", "Samples", "cell_index", "composite", "march", "ray_box", "visible"]
 
 
 class Rendered(NamedTuple):
@@ -114,13 +119,51 @@ def march(
         raise ValueError(f"budget must be at least 1 sample, got {budget}")
     if offset is None:
         offset = torch.full_like(near, 0.5)
-    if choose("march", origin) == "triton":
+    given = (origin, direction, near, far, occupied, step, budget, offset)
+    chosen = choose("march", origin)
+    if chosen == "triton":
         from staf.ops.volume_rendering import triton
 
         note("march", "triton")
-        return Samples(*triton.march(origin, direction, near, far, occupied, step, budget, offset))
-    note("march", "reference")
-    return Samples(*march_reference(origin, direction, near, far, occupied, step, budget, offset))
+        return Samples(*triton.march(*given))
+    if chosen == "reference":
+        note("march", "reference")
+        return Samples(*march_reference(*given))
+    from staf.ops.volume_rendering import blocks
+
+    note("march", "loop")
+    return Samples(*blocks.march(*given))
+
+
+def visible(
+    samples: Samples, density: Float[Tensor, " m"], width: Float[Tensor, " m"], *, stop: float, budget: int
+) -> Samples:
+    """The samples that at least a share `stop` of the light reaches, packed into a list of `budget` entries.
+
+    They are the first ones of each ray. What does not fit is left out from the last rays, as by `march`. No gradients.
+
+    >>> three = Samples(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([0, 0, 0]), torch.tensor([0]), torch.tensor([3]))
+    >>> visible(three, torch.full((3,), 5.0), torch.ones(3), stop=1e-3, budget=4)
+    Samples(distance=tensor([1., 2., 0., 0.]), ray=tensor([0, 0, 0, 0]), start=tensor([0]), samples=tensor([2]))
+    """
+    if not 0 < stop < 1:
+        raise ValueError(f"stop must be above 0 and below 1, got {stop}")
+    if budget < 1:
+        raise ValueError(f"budget must be at least 1 sample, got {budget}")
+    check_floating("density", density)
+    for name, tensor in (("density", density), ("width", width)):
+        if len(tensor) != len(samples.distance):
+            raise ValueError(
+                f"{name} must have one entry for each of {len(samples.distance)} samples, got {len(tensor)}"
+            )
+    given = (density.detach(), width.detach(), *samples, stop, budget)
+    if choose("visible", density) == "triton" and density.dtype == width.dtype == torch.float32:
+        from staf.ops.volume_rendering import triton
+
+        note("visible", "triton")
+        return Samples(*triton.visible(*given))
+    note("visible", "reference")
+    return Samples(*visible_reference(*given))
 
 
 def ray_box(

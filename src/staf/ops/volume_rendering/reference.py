@@ -58,6 +58,31 @@ def march_reference(
     return distance, ray, start, torch.minimum(count, budget - start)
 
 
+def visible_reference(
+    density: Tensor,
+    width: Tensor,
+    distance: Tensor,
+    ray: Tensor,
+    start: Tensor,
+    count: Tensor,
+    stop: float,
+    budget: int,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The samples with exp(-sum_{j<i} s_j w_j) >= stop, which are the first of each ray, packed as `march` packs."""
+    steps = torch.arange(int(count.max()) if len(count) else 0, device=count.device)
+    inside = steps < count[:, None]
+    index = (start[:, None] + steps).where(inside, 0)
+    optical = torch.where(inside, (density * width)[index], 0)
+    seen = inside & (torch.exp(-(optical.cumsum(1) - optical)) >= stop)
+    count = seen.sum(1)
+    start = count.cumsum(0) - count
+    kept = index[seen][:budget]
+    packed, of = distance.new_zeros(budget), ray.new_zeros(budget)
+    packed[: len(kept)], of[: len(kept)] = distance[kept], ray[kept]
+    start = start.clamp(max=budget)
+    return packed, of, start, torch.minimum(count, budget - start)
+
+
 def cell_index(points: Tensor, shape: tuple[int, ...] | torch.Size) -> Tensor:
     """The flat index of the cell of a grid over [-1, 1]^3 that each point (..., 3) lies in; the nearest one outside."""
     sizes = torch.tensor(shape, device=points.device)

@@ -1,4 +1,4 @@
-"""Volume rendering on CUDA in float32: a warp for each ray to composite, a thread for each ray to march."""
+"""Volume rendering on CUDA in float32: a warp for each ray."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from torch import Tensor
 
 # Samples of a ray that are read together.
 SAMPLES = 32
-# Rays of one program that marches.
-RAYS = 128
+# Places along a ray that are looked at together.
+STEPS = 128
 
 
 @triton.jit
@@ -209,44 +209,93 @@ def _march_kernel(
     distance_pointer,
     ray_pointer,
     step,
-    rays,
     budget,
     X: tl.constexpr,
     Y: tl.constexpr,
     Z: tl.constexpr,
     WRITE: tl.constexpr,
-    RAYS: tl.constexpr,
+    STEPS: tl.constexpr,
 ):
-    ray = tl.program_id(0) * RAYS + tl.arange(0, RAYS)
-    real = ray < rays
-    ox = tl.load(origin_pointer + ray * 3, mask=real, other=0.0)
-    oy = tl.load(origin_pointer + ray * 3 + 1, mask=real, other=0.0)
-    oz = tl.load(origin_pointer + ray * 3 + 2, mask=real, other=0.0)
-    dx = tl.load(direction_pointer + ray * 3, mask=real, other=0.0)
-    dy = tl.load(direction_pointer + ray * 3 + 1, mask=real, other=0.0)
-    dz = tl.load(direction_pointer + ray * 3 + 2, mask=real, other=0.0)
-    near = tl.load(near_pointer + ray, mask=real, other=0.0)
-    far = tl.load(far_pointer + ray, mask=real, other=0.0)
-    offset = tl.load(offset_pointer + ray, mask=real, other=0.0)
-    found = tl.zeros((RAYS,), dtype=tl.int32)
+    """One ray: STEPS places are looked at together."""
+    ray = tl.program_id(0)
+    ox = tl.load(origin_pointer + ray * 3)
+    oy = tl.load(origin_pointer + ray * 3 + 1)
+    oz = tl.load(origin_pointer + ray * 3 + 2)
+    dx = tl.load(direction_pointer + ray * 3)
+    dy = tl.load(direction_pointer + ray * 3 + 1)
+    dz = tl.load(direction_pointer + ray * 3 + 2)
+    near = tl.load(near_pointer + ray)
+    far = tl.load(far_pointer + ray)
+    offset = tl.load(offset_pointer + ray)
+    steps = ((far - near) / step).to(tl.int32) + 1
+    place = 0
     if WRITE:
-        start = tl.load(start_pointer + ray, mask=real, other=0).to(tl.int64)
-    longest = tl.max(tl.where(real, far - near, 0.0), axis=0)
-    steps = (longest / step).to(tl.int32) + 1
-    k = 0
-    while k < steps:
-        along = near + (k + offset) * step
-        live = real & (along < far)
+        place = tl.load(start_pointer + ray)
+        # Nothing to write for a ray without samples, or beyond the budget.
+        steps = tl.where((tl.load(count_pointer + ray) > 0) & (place < budget), steps, 0)
+    found = 0
+    done = 0
+    while done < steps:
+        along = near + (done + tl.arange(0, STEPS) + offset) * step
+        live = along < far
         taken = live & _occupied_at(along, ox, oy, oz, dx, dy, dz, occupied_pointer, X, Y, Z, live)
+        number = taken.to(tl.int32)
         if WRITE:
-            place = start + found
-            fits = taken & (place < budget)
-            tl.store(distance_pointer + place, along, mask=fits)
-            tl.store(ray_pointer + place, ray, mask=fits)
-        found += taken.to(tl.int32)
-        k += 1
+            to = place + found + tl.cumsum(number, axis=0) - number
+            fits = taken & (to < budget)
+            tl.store(distance_pointer + to, along, mask=fits)
+            tl.store(ray_pointer + to, tl.zeros_like(to) + ray, mask=fits)
+        found += tl.sum(number, axis=0)
+        done += STEPS
     if not WRITE:
-        tl.store(count_pointer + ray, found, mask=real)
+        tl.store(count_pointer + ray, found)
+
+
+@triton.jit
+def _count_visible_kernel(
+    density_pointer, width_pointer, start_pointer, count_pointer, seen_pointer, stop, darkest, SAMPLES: tl.constexpr
+):
+    """How many samples of a ray at least `stop` of the light reaches."""
+    ray = tl.program_id(0)
+    first = tl.load(start_pointer + ray).to(tl.int64)
+    count = tl.load(count_pointer + ray).to(tl.int32)
+    seen = 0
+    before = 0.0
+    done = 0
+    while done < count:
+        inside = done + tl.arange(0, SAMPLES)
+        exists = inside < count
+        optical, _, _ = _optical(density_pointer, width_pointer, first + inside, exists)
+        _, _, counted, before = _weights(optical, before, exists, stop)
+        seen += tl.sum(counted.to(tl.int32), axis=0)
+        done = tl.where(before > darkest, count, done + SAMPLES)
+    tl.store(seen_pointer + ray, seen)
+
+
+@triton.jit
+def _pack_kernel(
+    distance_pointer,
+    start_pointer,
+    to_pointer,
+    seen_pointer,
+    packed_pointer,
+    ray_pointer,
+    budget,
+    SAMPLES: tl.constexpr,
+):
+    """Copy the first samples of a ray to where they belong in a shorter list."""
+    ray = tl.program_id(0)
+    first = tl.load(start_pointer + ray).to(tl.int64)
+    to = tl.load(to_pointer + ray)
+    count = tl.minimum(tl.load(seen_pointer + ray), budget - to)
+    done = 0
+    while done < count:
+        inside = done + tl.arange(0, SAMPLES)
+        exists = inside < count
+        distance = tl.load(distance_pointer + first + inside, mask=exists, other=0.0)
+        tl.store(packed_pointer + to + inside, distance, mask=exists)
+        tl.store(ray_pointer + to + inside, tl.zeros_like(inside) + ray, mask=exists)
+        done += SAMPLES
 
 
 def composite(
@@ -318,14 +367,38 @@ def march(
         given = [t.contiguous() for t in (origin, direction, near, far, offset)]
         cells = occupied.contiguous().view(torch.uint8)
         x, y, z = occupied.shape
-        sizes = {"X": x, "Y": y, "Z": z, "RAYS": RAYS, "num_warps": RAYS // 32}
-        programs = (triton.cdiv(rays, RAYS),)
+        sizes = {"X": x, "Y": y, "Z": z, "STEPS": STEPS, "num_warps": 1}
         with torch.cuda.device(device):
-            outputs = (start, count, distance, ray, step, rays, budget)
-            _march_kernel[programs](*given, cells, *outputs, WRITE=False, **sizes)
+            outputs = (start, count, distance, ray, step, budget)
+            _march_kernel[(rays,)](*given, cells, *outputs, WRITE=False, **sizes)
             start = (count.cumsum(0, dtype=torch.int32) - count).clamp_(max=budget)
-            _march_kernel[programs](*given, cells, start, *outputs[1:], WRITE=True, **sizes)
+            _march_kernel[(rays,)](*given, cells, start, *outputs[1:], WRITE=True, **sizes)
     return distance, ray.long(), start.long(), torch.minimum(count, budget - start).long()
+
+
+def visible(
+    density: Tensor,
+    width: Tensor,
+    distance: Tensor,
+    ray: Tensor,
+    start: Tensor,
+    count: Tensor,
+    stop: float,
+    budget: int,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """As `visible_reference`: samples are counted, then copied."""
+    rays, device = len(start), density.device
+    packed = torch.zeros(budget, device=device)
+    of, seen = (torch.zeros(size, device=device, dtype=torch.int32) for size in (budget, rays))
+    to = torch.zeros_like(seen)
+    if rays:
+        density, width, distance, start, count = (t.contiguous() for t in (density, width, distance, start, count))
+        sizes = {"SAMPLES": SAMPLES, "num_warps": 1}
+        with torch.cuda.device(device):
+            _count_visible_kernel[(rays,)](density, width, start, count, seen, stop, _darkest(stop), **sizes)
+            to = (seen.cumsum(0, dtype=torch.int32) - seen).clamp_(max=budget)
+            _pack_kernel[(rays,)](distance, start, to, seen, packed, of, budget, **sizes)
+    return packed, of.long(), to.long(), torch.minimum(seen, budget - to).long()
 
 
 def _darkest(stop: float) -> float:

@@ -1,4 +1,4 @@
-"""The optimisers of one fit: Adam, or Muon or SOAP on matrices with Adam on the rest, driven by one multiplier."""
+"""The optimisers of one fit: Adam, Muon or SOAP on matrices, and Adam for tables, driven by one multiplier."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from staf.training.recipe import Recipe
 ACTIVATION_ROLES = ("amplitude", "frequency", "phase")
 ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
 MUON_STATE = ("momentum_buffer",)
+# Of a table's rows a step sees some, and their gradients are as small as one point's share in the mean loss: epsilon is
+# far below Adam's usual 1e-8, and the second moment forgets faster. Rows without a gradient are moved too: leaving them
+# alone saves no time on an H200, and costs 0.5 dB with 2^21 entries (benchmarks/results/hash-grid-h200-2026-11-16.txt).
+TABLE_BETAS, TABLE_EPSILON = (0.9, 0.99), 1e-15
 SOAP_STATE = (*ADAM_STATE, "left", "left_basis", "right", "right_basis")
 
 
@@ -20,9 +24,9 @@ class Optimiser:
     """Adam, Muon and SOAP over a field's roles.
 
     Muon trains the hidden matrices; SOAP also the first and the last layer's, with Adam's rate, and complex ones. The
-    parameters of a stack of networks (`stacked`) have a leading axis. Rates are device tensors, read from one row of a
-    table each step, so that a captured graph follows the schedule; frozen activations get rate zero, which leaves them
-    exactly as they are.
+    tables of hash grids have an Adam of their own. The parameters of a stack of networks (`stacked`) have a leading
+    axis. Rates are device tensors, read from one row of a table each step, so that a captured graph follows the
+    schedule; frozen activations get rate zero, which leaves them exactly as they are.
     """
 
     def __init__(
@@ -39,25 +43,30 @@ class Optimiser:
         groups: dict[str, list[Tensor]] = {}
         for name, parameter in trainable.items():
             groups.setdefault(_group(roles[name], parameter, recipe.optimiser, stacked), []).append(parameter)
-        edges, matrices = groups.pop("edge", []), groups.pop("matrix", [])
+        edges, matrices, tables = (groups.pop(name, []) for name in ("edge", "matrix", "table"))
         self.base_rates = {role: recipe.rate * factors.get(role, 1.0) for role in groups}
         if edges:
             self.base_rates["edge"] = recipe.rate
         if matrices:
             self.base_rates["matrix"] = recipe.matrix_rate
+        if tables:
+            self.base_rates["table"] = recipe.table_rate
         # The groups read their rates from one vector, which a step overwrites in one copy.
         self._rates = torch.tensor(list(self.base_rates.values()), device=device)
         self.optimisers: list[torch.optim.Optimizer] = []
         if groups:
             self.optimisers.append(_adam(list(groups.values()), self._rates))
+        rated = dict(zip(self.base_rates, self._rates, strict=True))
         if recipe.optimiser == "soap" and (edges or matrices):
-            rated = dict(zip(self.base_rates, self._rates, strict=True))
             parts = {"edge": edges, "matrix": matrices}
             self.optimisers.append(
                 Soap([{"params": part, "lr": rated[role]} for role, part in parts.items() if part], lr=recipe.rate)
             )
         elif matrices:
-            self.optimisers.append(Muon(matrices, lr=self._rates[-1]))
+            self.optimisers.append(Muon(matrices, lr=rated["matrix"]))
+        if tables:
+            options = {"lr": rated["table"], "fused": True, "capturable": self._rates.is_cuda}
+            self.optimisers.append(torch.optim.Adam(tables, betas=TABLE_BETAS, eps=TABLE_EPSILON, **options))
 
     def rates(self, multiplier: float, freeze_activations: bool = False) -> list[float]:
         """The rate of each group when the schedule stands at `multiplier`."""

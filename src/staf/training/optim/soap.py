@@ -14,8 +14,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from staf.ops.backend import has_triton
-
 BETAS = (0.95, 0.9)
 COVARIANCE_BETA = 0.95
 EPSILON = 1e-8
@@ -44,33 +42,21 @@ def turn(covariance: Tensor, basis: Tensor) -> Tensor:
     >>> bool(rotated[0, 1].abs() < 1e-5)
     True
     """
-    generator = _bounded_generator(basis.mH @ covariance @ basis)
-    turned = _added(basis, basis, generator)
-    for _ in range(2):
-        turned = _added(turned, turned, turned.mH @ turned, beta=1.5, alpha=-0.5)
-    return turned
-
-
-def _bounded_generator(rotated: Tensor) -> Tensor:
-    """K for M = `rotated`, damped and bounded."""
-    if _has_kernels(rotated):
-        from staf.training.optim.soap_triton import bounded_generator
-
-        return bounded_generator(rotated, TURN)
+    rotated = basis.mH @ covariance @ basis
     eigenvalues = rotated.diagonal(dim1=-2, dim2=-1).real
     gap = eigenvalues.unsqueeze(-2) - eigenvalues.unsqueeze(-1)
-    noise = 1e-7 * eigenvalues.abs().amax(-1)[..., None, None] + torch.finfo(rotated.dtype).tiny
+    noise = 1e-7 * eigenvalues.abs().amax(-1)[..., None, None] + torch.finfo(basis.dtype).tiny
     # gap / (gap^2 + M^2 + noise^2), written so that small covariances do not underflow when squared.
     size = torch.maximum(torch.maximum(gap.abs(), rotated.abs()), noise)
     gap, off, noise = gap / size, rotated / size, noise / size
     generator = off * gap / (gap.square() + off.abs().square() + noise.square())
     generator = 0.5 * (generator - generator.mH)
     length = torch.minimum(generator.abs().sum(-1).amax(-1), generator.abs().square().sum((-2, -1)).sqrt())
-    return generator * (TURN / length.clamp(min=TURN))[..., None, None]
-
-
-def _has_kernels(tensor: Tensor) -> bool:
-    return tensor.is_cuda and tensor.dtype == torch.float32 and has_triton()
+    generator = generator * (TURN / length.clamp(min=TURN))[..., None, None]
+    turned = _added(basis, basis, generator)
+    for _ in range(2):
+        turned = _added(turned, turned, turned.mH @ turned, beta=1.5, alpha=-0.5)
+    return turned
 
 
 def _added(total: Tensor, a: Tensor, b: Tensor, *, beta: float = 1.0, alpha: float = 1.0) -> Tensor:
@@ -167,6 +153,8 @@ class Soap(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
         self._count.add_(1)
+        mean_correction = 1 - BETAS[0] ** self._count
+        square_correction = 1 - BETAS[1] ** self._count
         for block in self._blocks:
             gradient = torch.cat([_gradient(parameter).reshape(-1, *block.shape) for parameter in block.parameters])
             new = 1 - COVARIANCE_BETA
@@ -176,7 +164,9 @@ class Soap(torch.optim.Optimizer):
                 block.right.baddbmm_(gradient.mH, gradient, beta=COVARIANCE_BETA, alpha=new)
             block.mean.lerp_(gradient, 1 - BETAS[0])
             rotated = _rotate(torch.stack([gradient, block.mean]), block)
-            direction = _rotate_back(self._direction(rotated, block), block)
+            block.square.lerp_(rotated[0].abs().square_(), 1 - BETAS[1])
+            scale = (block.square / square_correction).sqrt_().add_(EPSILON)
+            direction = _rotate_back(rotated[1].div_(scale), block) * (block.group["lr"] / mean_correction)
             start = 0
             for parameter in block.parameters:
                 count = parameter.numel() // (block.shape[0] * block.shape[1])
@@ -185,17 +175,6 @@ class Soap(torch.optim.Optimizer):
         if self._every == 1 or int(self._count) % self._every == 1:
             for covariance, basis in self._stacks.values():
                 basis.copy_(turn(covariance, basis))
-
-    def _direction(self, rotated: Tensor, block: _Block) -> Tensor:
-        """Adam's step in the eigenbasis, from the rotated gradient and its mean."""
-        rate = block.group["lr"]
-        if _has_kernels(rotated) and isinstance(rate, Tensor) and rate.is_cuda:
-            from staf.training.optim import soap_triton
-
-            return soap_triton.direction(rotated, block.square, rate, self._count, BETAS, EPSILON)
-        block.square.lerp_(rotated[0].abs().square_(), 1 - BETAS[1])
-        scale = (block.square / (1 - BETAS[1] ** self._count)).sqrt_().add_(EPSILON)
-        return rotated[1].div_(scale) * (rate / (1 - BETAS[0] ** self._count))
 
 
 def _gradient(parameter: Tensor) -> Tensor:

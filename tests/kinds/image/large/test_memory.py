@@ -15,7 +15,7 @@ import numpy as np, PIL.Image, torch
 from staf.kinds.image.large.cache import mapped_image
 from staf.kinds.image.large.task import LargeReconstruction
 from staf.kinds.image.signal import Image
-from staf.nn.ngp import ngp
+from staf.nn import ngp
 from staf.training.batches import Batches
 from staf.training.optim.optimiser import Optimiser
 from staf.training.recipe import Recipe
@@ -44,6 +44,41 @@ found = task.evaluate(field)
 assert image.array.shape == (side, side, 3) and 0 < found["psnr"] < 40 and losses[0] > 0
 print(peak_mebibytes(), torch.cuda.max_memory_allocated() / 2**20 if device == "cuda" else 0)
 """
+GIGAPIXEL = """
+import sys
+from pathlib import Path
+import numpy as np, tifffile, torch
+from staf.kinds.image.large.cache import mapped_image
+from staf.kinds.image.large.task import LargeReconstruction
+from staf.kinds.image.large.tiles import TilePool
+from staf.kinds.image.signal import Image
+from tests.peak_memory import peak_mebibytes
+
+path, side, rows = Path(sys.argv[1]) / "giga.tif", 32768, 512
+levels = range(side // rows)
+strips = (np.full((rows, side), level, np.uint8) for level in levels)
+tifffile.imwrite(path, strips, shape=(side, side), dtype="uint8", rowsperstrip=rows, compression="zlib")
+assert path.stat().st_size < 2**24
+mapped = mapped_image(path, "TIFF", 2**31)
+image = Image(mapped.pixels)
+assert image.shape == (side, side)
+task = LargeReconstruction(image)
+batches = task.batches(2**14, torch.Generator().manual_seed(0))
+index, weight = torch.zeros(4, 2**14, dtype=torch.long), torch.zeros(4, 2**14)
+batches.fill(index, weight)
+for number in range(4):
+    batch = task.batch(index[number], weight[number])
+    row = (batch.coordinates[:, 0].double() + 1) * (side / 2)
+    assert torch.equal((batch.target[:, 0] * 255).round().long(), (row / rows).floor().long())
+pool = TilePool(image.array, 2**26, "cpu")
+pool.advance(2**24)
+r, _, samples = pool.pick(torch.arange(0, pool.points, 997))
+assert torch.equal(samples[:, 0].long(), r // rows)
+found = task.measure(lambda x: ((x[:, :1].double() + 1) * (side / 2 / rows)).floor().float() / 255)
+assert found.psnr > 100 and found.pixels.shape == (side, side, 1) and found.error.shape == (1024, 1024)
+assert found.pixels[-1, 0, 0] == levels[-1]
+print(peak_mebibytes(), 0)
+"""
 
 
 def peaks(script, folder, *arguments):
@@ -64,3 +99,10 @@ def test_sixteen_megapixels_stay_under_eight_gigabytes_of_a_gpu(tmp_path):
     host, device = peaks(SIXTEEN, tmp_path, "TIFF", "cuda")
     assert host < 4096
     assert device < 8192
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_gigapixel_stays_under_eight_gigabytes(tmp_path):
+    host, _ = peaks(GIGAPIXEL, tmp_path)
+    assert host < 8192

@@ -8,7 +8,6 @@ import contextlib
 import hashlib
 import json
 import os
-import secrets
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from staf import _cache
+from staf._scratch import scratch_name, sweep
 from staf.kinds.image.large.strips import Banded, jpeg_bands, png_bands, tiff_bands
 from staf.signals.errors import SignalError
 
@@ -36,9 +37,7 @@ class Mapped(NamedTuple):
 
 def cache_folder() -> Path:
     """Where decoded images are kept: `images` in staf's cache folder, which XDG_CACHE_HOME moves."""
-    import platformdirs
-
-    return platformdirs.user_cache_path("staf") / "images"
+    return _cache.cache_folder() / "images"
 
 
 def mapped_image(path: Path, format: str, max_pixels: int) -> Mapped | None:
@@ -76,9 +75,13 @@ def key_of(path: Path) -> str:
 def _decode(banded: Banded, kept: Path) -> None:
     """Write the bands beside their final place and move them there whole."""
     folder = kept.parent
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        _cache.private_folder(folder)
+    except OSError as error:
+        raise SignalError(f"cannot keep the decoded image in {folder}: {error.strerror or error}") from error
+    sweep(folder)
     _make_room(folder, banded.nbytes)
-    scratch = folder / f".new-{secrets.token_hex(6)}"
+    scratch = folder / scratch_name()
     try:
         scratch.mkdir(mode=0o700)
         with (scratch / "pixels.npy").open("xb") as file:

@@ -17,7 +17,11 @@ import numpy as np
 
 from staf.kinds.image.colour import fitting_profile
 from staf.kinds.image.conversion import ORIENTATION_TAG
-from staf.kinds.image.reading import check_size
+from staf.kinds.image.jpeg_reading import Survey, check_end, survey
+from staf.kinds.image.png_reading import read_extras, read_layout
+from staf.kinds.image.tiff_directory import read_directory
+from staf.kinds.image.tiff_reading import RGB, notes_of, read_profile
+from staf.kinds.image.tiff_segments import Samples
 from staf.ops.png_rows import unfiltered
 from staf.signals.errors import SignalError, damage_named
 
@@ -44,71 +48,42 @@ class Banded:
 
 def tiff_bands(path: Path, max_pixels: int) -> Banded | None:
     """The first page of a TIFF, if its samples are 8 or 16 bits or float32, side by side and upright."""
-    import tifffile
-
-    with damage_named("TIFF"), tifffile.TiffFile(path) as file:
-        page: Any = file.pages[0]
-        check_size(page.imagewidth, page.imagelength, max_pixels)
-        photometric = getattr(page.photometric, "name", "")
+    with path.open("rb") as file:
+        directory = read_directory(file)
+        samples = Samples.of(directory, max_pixels)
         direct = (
-            photometric in ("MINISBLACK", "RGB")
-            and page.imagedepth == 1
-            and page.samplesperpixel <= 4
-            and page.dtype is not None
-            and page.dtype.name in ("uint8", "uint16", "float32")
-            and page.bitspersample == 8 * page.dtype.itemsize
-            and page.tags.valueof(ORIENTATION_TAG, 1) == 1
-            and (page.samplesperpixel == 1 or getattr(page.planarconfig, "name", "") == "CONTIG")
+            samples.photometric in (1, RGB)
+            and samples.dtype.name in ("uint8", "uint16", "float32")
+            and samples.bits == 8 * samples.dtype.itemsize
+            and directory.number(ORIENTATION_TAG, 1) == 1
+            and not samples.planar
         )
         if not direct:
             return None
-        shape = (page.imagelength, page.imagewidth, page.samplesperpixel)
-        dtype = np.dtype(page.dtype.name)
-        notes = [f"the first of {len(file.pages)} pages is used"] if len(file.pages) > 1 else []
-        if 1 in page.extrasamples:
+        notes = notes_of(samples)
+        if 1 in directory.numbers(338, (0,)):
             notes.append("alpha is stored premultiplied and kept so")
-        profile, said = fitting_profile(page.iccprofile, shape[2])
-    return Banded(shape, dtype, profile, (*notes, *said), lambda: _tiff(path, shape, dtype))
+        profile, said = fitting_profile(read_profile(directory), samples.channels)
+    shape = (samples.height, samples.width, samples.channels)
+    return Banded(shape, samples.dtype, profile, (*notes, *said), lambda: _tiff(path, max_pixels))
 
 
-def _tiff(path: Path, shape: tuple[int, int, int], dtype: np.dtype) -> Iterator[np.ndarray]:
-    import tifffile
-
-    height, width, channels = shape
-    with damage_named("TIFF"), tifffile.TiffFile(path) as file:
-        page: Any = file.pages[0]
-        band, top = np.zeros((0, width, channels), dtype), 0
-        for segment, (_, _, y, x, _), (_, rows, _, _) in page.segments(maxworkers=1):
-            if y >= top + len(band):
-                if len(band):
-                    yield band
-                    top += len(band)
-                band = np.zeros((min(rows, height - top), width, channels), dtype)
-            # A segment that the file leaves out is all zero.
-            if segment is not None:
-                part = segment[0, : height - y, : width - x]
-                band[y - top : y - top + len(part), x : x + part.shape[1]] = part
-        yield band
+def _tiff(path: Path, max_pixels: int) -> Iterator[np.ndarray]:
+    with damage_named("TIFF"), path.open("rb") as file:
+        yield from Samples.of(read_directory(file), max_pixels).bands()
 
 
 def png_bands(path: Path, max_pixels: int) -> Banded | None:
     """A PNG of 8 or 16 bits in grey or colour, not interlaced, without a palette or a transparent colour."""
-    from PIL.PngImagePlugin import PngImageFile
-
     with path.open("rb") as file:
-        head = file.read(29)
-    if len(head) < 29 or head[12:16] != b"IHDR":
-        raise SignalError("it is damaged or cut short: the PNG header is not whole")
-    width, height, depth, colour, _, _, interlaced = struct.unpack(">IIBBBBB", head[16:29])
-    check_size(width, height, max_pixels)
-    if depth not in (8, 16) or colour not in PNG_CHANNELS or interlaced:
+        layout = read_layout(file, max_pixels)
+    if layout.depth not in (8, 16) or layout.colour not in PNG_CHANNELS or layout.interlaced:
         return None
-    with damage_named("PNG"), path.open("rb") as file, PngImageFile(file) as picture:
-        embedded, turned = picture.info.get("icc_profile"), picture.getexif().get(ORIENTATION_TAG, 1)
-        if turned != 1 or "transparency" in picture.info:
-            return None
-    shape, dtype = (height, width, PNG_CHANNELS[colour]), np.dtype(f"uint{depth}")
-    profile, said = fitting_profile(embedded, shape[2])
+    told = read_extras(path, layout)
+    if told.orientation != 1 or told.transparent:
+        return None
+    shape, dtype = (layout.height, layout.width, PNG_CHANNELS[layout.colour]), np.dtype(f"uint{layout.depth}")
+    profile, said = fitting_profile(told.profile, shape[2])
     return Banded(shape, dtype, profile, tuple(said), lambda: _png(path, shape, dtype))
 
 
@@ -175,24 +150,28 @@ def jpeg_bands(path: Path, max_pixels: int) -> Banded | None:
     """A grey or colour JPEG. Pillow decodes it whole, in four bytes a pixel; nothing else of its size is made."""
     from PIL.JpegImagePlugin import JpegImageFile
 
+    with path.open("rb") as file:
+        found = survey(file)
+    found.check(max_pixels)
     with damage_named("JPEG"), path.open("rb") as file, JpegImageFile(file) as picture:
         width, height = picture.size
-        check_size(width, height, max_pixels)
         if picture.mode not in ("L", "RGB") or picture.getexif().get(ORIENTATION_TAG, 1) != 1:
             return None
         channels = len(picture.getbands())
         profile, said = fitting_profile(picture.info.get("icc_profile"), channels)
     shape, dtype = (height, width, channels), np.dtype(np.uint8)
-    return Banded(shape, dtype, profile, tuple(said), lambda: _jpeg(path, shape))
+    return Banded(shape, dtype, profile, tuple(said), lambda: _jpeg(path, found, shape))
 
 
-def _jpeg(path: Path, shape: tuple[int, int, int]) -> Iterator[np.ndarray]:
+def _jpeg(path: Path, found: Survey, shape: tuple[int, int, int]) -> Iterator[np.ndarray]:
     from PIL.JpegImagePlugin import JpegImageFile
 
     height, width, channels = shape
     rows = max(1, BAND_BYTES // (width * channels))
     with damage_named("JPEG"), path.open("rb") as file, JpegImageFile(file) as picture:
         picture.load()
+        last = np.asarray(picture.crop((width - 1, height - 1, width, height)))
+        check_end(path, found, last.reshape(1, channels))
         for top in range(0, height, rows):
             band = picture.crop((0, top, width, min(height, top + rows)))
             yield np.asarray(band).reshape(-1, width, channels)

@@ -10,7 +10,7 @@ import torch
 
 from staf import ops
 from staf.nn import parameter_roles
-from staf.nn.encodings_hash_grid import START, HashGridEncoding
+from staf.nn.encodings.hash_grid import START, HashGridEncoding
 
 
 def small(**changes):

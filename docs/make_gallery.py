@@ -1,0 +1,81 @@
+"""Fit the gallery's three fields and write their pages: python docs/make_gallery.py [photo] [shape] [sound].
+
+Each is fitted for a minute on a CPU; seeds are fixed. The photograph is NASA's (public domain), the shape and the sound
+are made here.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import staf
+from staf.kinds import Audio, Image, Shape, sample_photo
+from staf.viewer import export_html
+
+FOLDER = Path(__file__).parent / "gallery"
+SECONDS = 55.0
+
+
+def photo() -> staf.Fit:
+    """A face, 192 pixels wide."""
+    pixels = sample_photo("astronaut").array[0:288, 84:372].astype(np.float64)
+    small = pixels.reshape(144, 2, 144, 2, 3).mean((1, 3)).round().astype(np.uint8)
+    picture = Image(small, name="astronaut")
+    return staf.fit(picture, staf.staf(2, 3, width=96, depth=4, omega0=60), seconds=SECONDS, seed=0)
+
+
+def shape() -> staf.Fit:
+    """A trefoil knot as thick as a rope."""
+    import trimesh
+
+    along, around = np.linspace(0, 2 * math.pi, 240, endpoint=False), np.linspace(0, 2 * math.pi, 40, endpoint=False)
+    centre = _knot(along)
+    tangent = _knot(along + 1e-4) - _knot(along - 1e-4)
+    tangent /= np.linalg.norm(tangent, axis=1, keepdims=True)
+    side = np.cross(tangent, _knot(along + 1e-2) + _knot(along - 1e-2) - 2 * centre)
+    side /= np.linalg.norm(side, axis=1, keepdims=True)
+    up = np.cross(side, tangent)
+    ring = 0.42 * (np.cos(around)[None, :, None] * side[:, None] + np.sin(around)[None, :, None] * up[:, None])
+    vertices = (centre[:, None] + ring).reshape(-1, 3)
+    i, j = np.meshgrid(np.arange(240), np.arange(40), indexing="ij")
+    a, b = i * 40 + j, i * 40 + (j + 1) % 40
+    c, d = (i + 1) % 240 * 40 + j, (i + 1) % 240 * 40 + (j + 1) % 40
+    faces = np.concatenate([np.stack([a, c, b], -1).reshape(-1, 3), np.stack([b, c, d], -1).reshape(-1, 3)])
+    mesh = trimesh.Trimesh(vertices, faces)
+    mesh.fix_normals()
+    knot = Shape.from_arrays(np.asarray(mesh.vertices), np.asarray(mesh.faces), resolution=96, name="trefoil knot")
+    return staf.fit(knot, staf.staf(3, 1, width=64, depth=3, omega0=15), seconds=SECONDS, seed=0)
+
+
+def _knot(t: np.ndarray) -> np.ndarray:
+    return np.stack([np.sin(t) + 2 * np.sin(2 * t), np.cos(t) - 2 * np.cos(2 * t), -np.sin(3 * t)], axis=1)
+
+
+def sound() -> staf.Fit:
+    """Five plucked notes in two seconds."""
+    rate, length = 8000, 16000
+    t = np.arange(length) / rate
+    wave = np.zeros(length)
+    for start, pitch in zip((0.0, 0.35, 0.7, 1.05, 1.4), (261.6, 329.6, 392.0, 329.6, 523.3), strict=True):
+        local = np.clip(t - start, 0, None)
+        body = sum(np.sin(2 * np.pi * pitch * k * local) / k**1.5 for k in (1, 2, 3))
+        wave += np.where(t >= start, body * np.exp(-5 * local) * (1 - np.exp(-200 * local)), 0)
+    audio = Audio((0.6 * wave / np.abs(wave).max()).astype(np.float32), rate, name="five notes")
+    return staf.fit(audio, staf.staf(1, 1, width=96, depth=3, omega0=3000), seconds=SECONDS, seed=0)
+
+
+def main(names: list[str]) -> None:
+    for make in (photo, shape, sound):
+        if not names or make.__name__ in names:
+            fit = make()
+            path = export_html(fit.field, FOLDER / f"{make.__name__}.html", half=True)
+            measures = ", ".join(f"{name} {value:.4g}" for name, value in fit.metrics.items())
+            sys.stdout.write(f"{path.name}: {path.stat().st_size / 1000:.0f} kB, {measures}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

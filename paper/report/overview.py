@@ -1,0 +1,44 @@
+"""What `python -m paper --list` shows: every table and figure, its data, its time, and what has been run of it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections import Counter
+from pathlib import Path
+
+from paper import OTHERS, PAPER, UNAVAILABLE
+from paper.study.study import study_of
+
+DATA = Path(__file__).parents[2] / "docs" / "results" / "data"
+
+
+def overview() -> str:
+    """A paragraph for each name."""
+    lines = ["Tables and figures of the paper:"]
+    for name, home in PAPER.items():
+        study = study_of(importlib.import_module(home))
+        lines.append(f"  {name:26}{study.summary}")
+        facts = [("data", study.needs), ("time", study.time), ("run so far", what_is_run(name))]
+        lines += [f"  {'':28}{label}: {fact}" for label, fact in facts if fact]
+    lines += ["", "Not available yet:"] + [f"  {name:26}{why}" for name, why in UNAVAILABLE.items()]
+    lines += ["", "Others, run by the same command:"]
+    for name, home in OTHERS.items():
+        study = study_of(importlib.import_module(home))
+        lines.append(f"  {name:26}{study.summary}")
+    return "\n".join(lines)
+
+
+def what_is_run(name: str) -> str:
+    """The runs that docs/results/data holds of a study, by protocol; `nothing` where there are none."""
+    path = DATA / f"{name}.json"
+    if not path.exists():
+        return "nothing"
+    documents = json.loads(path.read_text("utf-8"))
+    if not documents:
+        return "nothing"
+    protocols = Counter(str(document["configuration"].get("protocol", "all")) for document in documents)
+    images = {image for document in documents for image in document.get("details", {}).get("images", {})}
+    data = f" on {len(images)} images" if images else f" on {len({d['data']['name'] for d in documents})} signals"
+    counts = ", ".join(f"{protocol} {count}" for protocol, count in protocols.items())
+    return f"{len(documents)} runs{data} ({counts}), {max(str(d['date'])[:10] for d in documents)}"

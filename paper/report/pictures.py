@@ -1,0 +1,113 @@
+"""Figures of studies on images, drawn from result files alone: no torch needed."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paper.report.side_by_side import row_of, values_of
+from paper.report.training_curves import training_psnr
+from paper.runner.result import RunResult
+from paper.study.rows import LABELS, PROTOCOLS
+from staf._tables import mean
+from staf.figures.style import bare, line_style, new_figure, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_PICTURES = 6
+ZOOM = 0.3
+
+
+def groups_of(results: Sequence[RunResult]) -> dict[str, dict[str, list[RunResult]]]:
+    """Protocol -> row -> results, in the order of the protocols and of the results."""
+    found: dict[str, dict[str, list[RunResult]]] = {}
+    for protocol in PROTOCOLS:
+        rows: dict[str, list[RunResult]] = defaultdict(list)
+        for result in results:
+            if result.configuration["protocol"] == protocol:
+                rows[row_of(result)].append(result)
+        if rows:
+            found[protocol] = dict(rows)
+    return found
+
+
+def panels(results: Sequence[RunResult], width: float, height: float) -> tuple[Figure, list[tuple[str, Any]]]:
+    """A figure with a panel for each protocol that was run."""
+    names = list(groups_of(results))
+    figure = new_figure(width * len(names), height)
+    axes = figure.subplots(1, len(names), squeeze=False)[0]
+    return figure, list(zip(names, axes, strict=True))
+
+
+def iteration_curves(results: Sequence[RunResult]) -> Figure:
+    """PSNR while training over iterations, a line for each row: the mean over images and seeds."""
+    figure, found = panels(results, 5.2, 4.0)
+    for protocol, axes in found:
+        for index, (row, members) in enumerate(groups_of(results)[protocol].items()):
+            curves = [(np.asarray(r.history["iteration"]), training_psnr(r.history["loss"])) for r in members]
+            end = min(x[-1] for x, _ in curves)
+            x = np.linspace(min(x[0] for x, _ in curves), end, 300)
+            y = np.mean([np.interp(x, *curve) for curve in curves], 0)
+            axes.plot(x, y, linewidth=1.5, label=row, **line_style(index))
+        tidy(axes, x="iteration", y="PSNR while training (dB)", title=LABELS[protocol])
+        axes.legend(frameon=False, fontsize=7)
+    return figure
+
+
+def dots(results: Sequence[RunResult]) -> Figure:
+    """PSNR of the final weights, a dot for each image and a line at the mean of each row."""
+    figure, found = panels(results, 5.2, 1.2 + 0.34 * len({row_of(result) for result in results}))
+    for protocol, axes in found:
+        rows = groups_of(results)[protocol]
+        for place, (_, members) in enumerate(rows.items()):
+            values = [value for value in values_of(members, "psnr").values() if math.isfinite(value)]
+            axes.scatter(values, [-place] * len(values), s=20, alpha=0.7, linewidths=0, color=line_style(0)["color"])
+            if values:
+                axes.plot([mean(values)] * 2, [-place - 0.3, -place + 0.3], color="black", linewidth=1.4)
+        axes.set_yticks([-place for place in range(len(rows))], list(rows))
+        tidy(axes, x="PSNR (dB); dots: images, line: mean", title=LABELS[protocol])
+    return figure
+
+
+def trade_off(results: Sequence[RunResult]) -> Figure:
+    """Distortion and perception: LPIPS against PSNR, a dot for each row. Without LPIPS, SSIM takes its place."""
+    measured = "lpips" if any(values_of([result], "lpips") for result in results) else "ssim"
+    figure, found = panels(results, 5.2, 4.0)
+    for protocol, axes in found:
+        for index, (row, members) in enumerate(groups_of(results)[protocol].items()):
+            x, y = (mean(list(values_of(members, key).values())) for key in ("psnr", measured))
+            axes.scatter([x], [y], s=40, color=line_style(index)["color"], label=row)
+            axes.annotate(row, (x, y), xytext=(5, 3), textcoords="offset points", fontsize=8)
+        if measured == "lpips" and all(v > 0 for r in results for v in values_of([r], measured).values()):
+            axes.set_yscale("log")
+        better = "LPIPS (lower is better)" if measured == "lpips" else "SSIM"
+        tidy(axes, x="PSNR (dB)", y=better, title=LABELS[protocol])
+    return figure
+
+
+def reconstructions(results: Sequence[RunResult]) -> Figure:
+    """The first image as each row of the last protocol fits it, best first, with a part of it enlarged below."""
+    protocol, rows = list(groups_of(results).items())[-1]
+    first = {row: members[0] for row, members in rows.items()}
+    best = sorted(first, key=lambda row: -first[row].metrics["psnr"])[:MOST_PICTURES]
+    arrays = {row: first[row].arrays() for row in best}
+    pictures = {"truth": next(iter(arrays.values()))["truth"]}
+    pictures |= {row: found["restored"] for row, found in arrays.items()}
+    height, width = pictures["truth"].shape[:2]
+    figure = new_figure(2.3 * len(pictures), 2.3 * height / width + 2.3 + 0.5)
+    grid = figure.subplots(2, len(pictures), squeeze=False)
+    inside = tuple(slice(int(n * (0.5 - ZOOM / 2)), max(1, int(n * (0.5 + ZOOM / 2)))) for n in (height, width))
+    for column, (name, picture) in enumerate(pictures.items()):
+        shown = picture[..., 0] if picture.shape[-1] == 1 else picture
+        title = name if name == "truth" else f"{name}\n{first[name].metrics['psnr']:.2f} dB"
+        for row, part in enumerate((shown, shown[inside])):
+            grid[row][column].imshow(part, cmap="gray", interpolation="nearest")
+            bare(grid[row][column])
+        grid[0][column].set_title(title, fontsize=9)
+    figure.suptitle(LABELS[protocol], fontsize=10)
+    return figure

@@ -1,0 +1,56 @@
+"""One page with all tables and figures of a run of everything: `results/quick/index.html`."""
+
+from __future__ import annotations
+
+import html
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from paper import PAPER, UNAVAILABLE
+from paper.runner import load_results
+from paper.study.study import study_of
+from staf._files import atomic_write
+from staf._tables import Table
+
+STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:75rem;padding:0 1rem}"
+    "table{border-collapse:collapse;font-size:12px;margin:.5rem 0}td,th{padding:.15rem .5rem;text-align:right;"
+    "border-bottom:1px solid #ddd}td:first-child,th:first-child{text-align:left}img{max-width:100%}"
+    "section{border-top:2px solid #888;margin-top:2rem}.wide{overflow-x:auto}"
+)
+
+
+def write_report(folder: Path, names: Sequence[str]) -> Path:
+    """The page of what the folders `folder/NAME` hold."""
+    parts = [_section(folder, name) for name in names]
+    missing = "".join(f"<li><b>{html.escape(n)}</b>: {html.escape(why)}</li>" for n, why in UNAVAILABLE.items())
+    body = (
+        "<h1>The paper's tables and figures</h1><p>A quick run: small data and few steps. It shows that every table "
+        "and figure can be made, and none of its numbers is a result.</p>"
+        + "".join(parts)
+        + "<section><h2>Not available "
+        f"yet</h2><ul>{missing}</ul></section>"
+    )
+    page = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>The paper</title><style>{STYLE}</style>{body}'
+    path = folder / "index.html"
+    atomic_write(path, page + "</html>\n")
+    return path
+
+
+def _section(folder: Path, name: str) -> str:
+    study = study_of(importlib.import_module(PAPER[name]))
+    results = load_results(folder / name, name) if (folder / name).is_dir() else []
+    title = f"<section id={html.escape(name)!r}><h2>{html.escape(name)}</h2><p>{html.escape(study.summary)}</p>"
+    if not results:
+        return title + "<p><b>No result.</b></p></section>"
+    tables = "".join(f'<div class="wide">{_table(table)}</div>' for table in study.tables(results))
+    pictures = sorted((folder / name).glob("*.png"))
+    shown = "".join(f'<p><img src="{name}/{html.escape(p.name)}" alt="{html.escape(p.stem)}"></p>' for p in pictures)
+    return title + tables + shown + "</section>"
+
+
+def _table(table: Table) -> str:
+    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in table.columns)
+    rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
+    return f"<p>{html.escape(table.title)}</p><table><tr>{head}</tr>{rows}</table>"

@@ -1,0 +1,214 @@
+"""`staf restore FILE`: a picture that is seen in part, blurred, coarse or noisy, brought back by a field."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from tyro.conf import arg
+
+from staf._documents import Document
+from staf.cli.errors import UserError, edge
+from staf.cli.options import Count, Flag, Number
+from staf.cli.restoration import (
+    FIGURE,
+    METRICS,
+    MODEL,
+    REPORT,
+    RestorationOptions,
+    Start,
+    as_picture,
+    draw,
+    fit_task,
+    open_image,
+    outcome,
+    predicted_by,
+    start_for,
+    tell_choice,
+    tell_methods,
+    write,
+    write_metrics,
+)
+from staf.cli.resuming import finishing
+from staf.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from staf.api import Fit
+    from staf.kinds import Image
+    from staf.tasks.picture_restoration import PictureRestoration
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restore(RestorationOptions):
+    """Restore a picture: fill in missing pixels, take blur away, make it finer, denoise it; or several of these.
+
+    The picture is what was observed: blurred, then averaged down, then seen in part. With --evaluate, --keep or
+    --photons it is the truth instead: that is done to it first, and comparison.png shows what every method brings back.
+    The folder (runs/NAME-restore unless --out names another) gets restored.png (or .tiff), model.safetensors,
+    metrics.json and report.html. restored.png is the fit's, or a classical method's where held-out pixels say that the
+    fit is not better; the command says which. --factor alone is `staf upscale`, and --photons alone `staf denoise`.
+    """
+
+    mask: Annotated[Path | None, arg(metavar="FILE")] = None
+    """An image of the same size as what is observed: white where pixels are missing."""
+    keep: Number = None
+    """Keep only this share of the pixels, at random, and measure against the image as it was."""
+    blur: Number = None
+    """The image is blurred by a Gaussian with this standard deviation, in pixels of the result."""
+    factor: Count = None
+    """How many times finer the result is; with --evaluate it must divide the image's sides."""
+    photons: Number = None
+    """Add the noise of counting this many photons at full brightness, and measure against the image as it was."""
+    held_out: Annotated[float, arg(metavar="X")] = 0.05
+    """The share of what is observed that is held out of the fit, by which it stops and the result is chosen."""
+    evaluate: Flag = False
+    """Take the image for the truth: do to it what the other options say, restore that, and measure."""
+
+
+def options_for(words: Sequence[str]) -> type[object]:
+    return Restore
+
+
+def run(options: Restore, terminal: Terminal) -> int:
+    """Fit what is observed, write what it shows."""
+    given = {name for name in ("mask", "keep", "blur", "factor", "photons") if getattr(options, name) is not None}
+    if not given:
+        raise UserError("say what happened to the picture: give --mask, --keep, --blur, --factor or --photons")
+    if given == {"factor"}:
+        from staf.cli import upscale
+
+        return upscale.run(upscale.Upscale(**_shared(options, upscale.Upscale)), terminal)
+    if given == {"photons"}:
+        from staf.cli import denoise
+
+        return denoise.run(denoise.Denoise(**_shared(options, denoise.Denoise)), terminal)
+    _check(options, given)
+    image = open_image(options)
+    name = "restored.tiff" if image.dtype.kind == "f" else "restored.png"
+    start = start_for(options, "restore", image, [name, MODEL, METRICS, FIGURE, REPORT])
+    from staf.planning import plan as make_plan
+    from staf.tasks import KeepBestHeldOut, Oracle
+
+    with edge():
+        task = _task(options, image, start)
+        plan = make_plan(task, start.budget, device=options.device_name().split(":")[0], model=options.model)
+    keep = KeepBestHeldOut(task, every=10)
+    oracle = Oracle(task, every=10) if task.truth is not None else None
+    fit = fit_task(options, terminal, start, task, plan, [keep, oracle] if oracle else [keep])
+    with finishing(fit, start.folder, terminal):
+        return _finish(options, terminal, start.folder, name, fit, task, keep.best_step, oracle)
+
+
+def _shared(options: Restore, kind: type[RestorationOptions]) -> Document:
+    """What a short form takes of the options."""
+    wanted = {entry.name for entry in dataclasses.fields(kind)}
+    return {name: value for name, value in vars(options).items() if name in wanted}
+
+
+def _check(options: Restore, given: set[str]) -> None:
+    if {"mask", "keep"} <= given:
+        raise UserError("--mask and --keep both say which pixels are seen: give one of them")
+    if options.paper:
+        raise UserError("--paper has a plan for `staf upscale` and `staf denoise` only: leave it out")
+    if not 0 < options.held_out < 1:
+        raise UserError(f"--held-out must lie between 0 and 1, got {options.held_out:g}")
+
+
+def _task(options: Restore, image: Image, start: Start) -> PictureRestoration:
+    """The problem that the options describe."""
+    import torch
+
+    from staf.operators import PhotonNoise
+    from staf.tasks.picture_restoration import PictureRestoration, picture_operator, random_mask
+
+    generator = torch.Generator().manual_seed(start.seed)
+    factor = options.factor or 1
+    known = options.evaluate or options.keep is not None or options.photons is not None
+    height, width = image.shape
+    if known and (height % factor or width % factor):
+        raise UserError(f"--factor must divide the image's sides, got {factor} for {width}x{height}")
+    seen = (height // factor, width // factor) if known else (height, width)
+    mask = None
+    if options.mask is not None:
+        mask = _known_pixels(options.mask, seen)
+    if options.keep is not None:
+        mask = random_mask(seen, options.keep, generator)
+    fine = (seen[0] * factor, seen[1] * factor)
+    operator = picture_operator(fine, blur=options.blur, factor=factor, mask=mask)
+    how: Document = {"held_out": options.held_out, "generator": generator}
+    if known:
+        noise = None if options.photons is None else PhotonNoise(options.photons)
+        return PictureRestoration.simulated(image, operator, noise=noise, **how)
+    observation = image.values().T.reshape(image.out_features, *seen)
+    if mask is not None:
+        observation = observation.flatten(1)[:, mask.flatten()]
+    return PictureRestoration(image.empty(fine), operator, observation, **how)
+
+
+def _known_pixels(path: Path, shape: tuple[int, int]) -> Tensor:
+    """True where a mask image is black."""
+    from staf.kinds import Image
+    from staf.kinds import open as open_signal
+
+    mask = open_signal(path)
+    if not isinstance(mask, Image) or mask.shape != shape:
+        raise UserError(
+            f"--mask must be an image of {shape[1]}x{shape[0]} pixels, as what is observed, got {mask.kind} of "
+            f"{'x'.join(str(size) for size in reversed(mask.shape))}"
+        )
+    missing = mask.values()[:, : min(3, mask.out_features)].mean(-1) > 0.5
+    if bool(missing.all()):
+        raise UserError(f"--mask is white where pixels are missing, and {path} is white everywhere")
+    return (~missing).reshape(shape)
+
+
+def _finish(
+    options: Restore,
+    terminal: Terminal,
+    folder: Path,
+    name: str,
+    fit: Fit,
+    task: PictureRestoration,
+    kept: int,
+    oracle: object | None,
+) -> int:
+    """Write what is returned, beside the classical methods where the truth is known, and say how good it is."""
+    from staf.operators import Composed, Mask
+    from staf.tasks.classical import measured
+    from staf.tasks.inverse_classical import inverse_candidates
+    from staf.tasks.returned import chosen_of
+
+    fit.save(folder / MODEL)
+    candidates = inverse_candidates(task)
+    choice = chosen_of(task, predicted_by(fit), candidates, options.model)
+    files = write(folder, fit, task, name, choice)
+    document: Document = {
+        "verb": "restore",
+        "file": str(options.file),
+        "model": options.model,
+        "kept_step": kept or fit.result.steps,
+        **{name: getattr(options, name) for name in ("keep", "blur", "factor", "photons")},
+        **outcome(fit, task, choice),
+    }
+    if task.truth is not None:
+        rows = {options.model: (fit.metrics, task.predict(predicted_by(fit)).cpu())}
+        rows |= {method: (measured(task, found.values), found.values) for method, found in candidates.items()}
+        last = task.operator.operators[-1] if isinstance(task.operator, Composed) else task.operator
+        observation = task.observation.cpu()
+        shown = last.A_adjoint(observation) if isinstance(last, Mask) else observation
+        if shown.shape[1:] == task.signal.shape:
+            seen = task.transform.clamp(shown).flatten(1).T
+            files["observed"] = str(as_picture(task, seen).save(folder / name.replace("restored", "observed")))
+        document["methods"] = {method: measures for method, (measures, _) in rows.items()}
+        files["comparison"] = draw(folder, task, rows, shown)
+        tell_methods(terminal, str(options.file), rows, choice)
+    files |= write_metrics(folder, fit, document)
+    terminal.say(f"{files['restored']}: {choice.method}")
+    tell_choice(terminal, choice)
+    terminal.finish({**document, "out": str(folder), "files": files})
+    return 0

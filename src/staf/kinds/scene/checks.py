@@ -1,0 +1,38 @@
+"""Checks of what a scene is told, by a caller or by a file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from staf.signals.errors import SignalError
+
+Triple = tuple[float, float, float]
+LARGEST = 2**20
+
+
+def box(centre: Sequence[float], half: float) -> tuple[Triple, float]:
+    """Centre and half side of a box.
+
+    >>> box([0, 0, 1], 2)
+    ((0.0, 0.0, 1.0), 2.0)
+    """
+    numbers = [float(value) for value in (*centre, half)]
+    if len(numbers) != 4 or not all(map(math.isfinite, numbers)) or numbers[3] <= 0:
+        raise SignalError(f"the box must have a centre of 3 numbers and a positive half side, got {numbers}")
+    return (numbers[0], numbers[1], numbers[2]), numbers[3]
+
+
+def colour(values: Sequence[float]) -> Triple:
+    """Red, green and blue between 0 and 1."""
+    numbers = [float(value) for value in values]
+    if len(numbers) != 3 or not all(0 <= value <= 1 for value in numbers):
+        raise SignalError(f"background must be three numbers between 0 and 1, got {list(values)}")
+    return numbers[0], numbers[1], numbers[2]
+
+
+def whole(name: str, value: int) -> int:
+    """A number of something."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST:
+        raise SignalError(f"{name} must be a whole number between 1 and {LARGEST:,}, got {value!r}")
+    return value

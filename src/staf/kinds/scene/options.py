@@ -1,0 +1,178 @@
+"""What the command line asks about scenes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from tyro.conf import arg
+
+from staf.kinds.options import Count, ExportKind, FitKind, Flag, Number, RenderKind
+from staf.kinds.scene.formats import FILMS, MESHES
+from staf.signals.errors import SignalError
+
+if TYPE_CHECKING:
+    from staf.kinds.scene.signal import Scene
+    from staf.signals.base import Signal
+    from staf.signals.grid import Convention
+
+BACKGROUNDS = {"white": (1.0, 1.0, 1.0), "black": (0.0, 0.0, 0.0)}
+Background = Annotated[Literal["white", "black"], arg(help_behavior_hint="")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit(FitKind):
+    """Fit a field of density and colour to a folder of photos with known cameras.
+
+    The folder has transforms_train.json (Blender) or transforms.json (nerfstudio). What is written (to runs/NAME-MODEL
+    unless --out names another folder) is model.safetensors, reconstruction.png with the held-out views, history.csv,
+    metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there, and --resume continues from it.
+    """
+
+    downscale: Count = None
+    """Make photos this many times smaller on the way in."""
+    background: Background = "white"
+    """What transparent photos are put on, and what is seen where there is nothing."""
+    network: Annotated[Literal["grid", "mlp"], arg(help_behavior_hint="")] = "grid"
+    """grid: a hash grid with small perceptrons, the default; mlp: the paper's two perceptrons without a grid."""
+    half: Number = None
+    """Half the side of the box that holds the scene, in its own units; by default 1.5 or from the cameras."""
+    ray_samples: Count = None
+    """Places along the box's diagonal at which rays are sampled (1024 if not given)."""
+    max_pixels: Count = None
+    """Refuse scenes whose photos have more pixels than this, together."""
+
+    def open(self, path: Path) -> Scene:
+        from staf.kinds import open as open_signal
+
+        scene = open_scene(path, self.downscale, self.max_pixels)
+        if scene is None:
+            # Not the folder of a scene, and refused as such.
+            return open_signal(path, kind="scene")
+        return scene.changed(
+            background=BACKGROUNDS[self.background], half=self.half, ray_samples=self.ray_samples, network=self.network
+        )
+
+    def resume_hint(self) -> str | None:
+        return (
+            "the interrupted fit was started with other photos: give the same folder, and --downscale, --background, "
+            "--half, --ray-samples and --network as they were then"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Render(RenderKind):
+    """Draw a fitted scene from any camera: a picture, a sheet, a film or arrays; or its surface, as a mesh.
+
+    By default the views that were held out are drawn. --out that ends in .mp4 or .gif is a film, in .npz arrays with
+    depths, in .ply, .obj, .stl, .glb or .off a mesh in the scene's own units.
+    """
+
+    path: Annotated[Literal["orbit"] | None, arg(help_behavior_hint="")] = None
+    """orbit: a closed path around the scene."""
+    camera: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
+    """A transforms.json whose poses are drawn."""
+    frames: Count = None
+    """Pictures of an orbit (120 if not given)."""
+    size: Annotated[str | None, arg(metavar="WxH", help_behavior_hint="")] = None
+    """Width and height of the pictures; by default those of the photos."""
+    views: Annotated[str | None, arg(metavar="I,J", help_behavior_hint="")] = None
+    """Only these of the held-out views, counted from 0."""
+    depth: Flag = False
+    """Draw the depth in place of the colour: white is nearest, black is nothing."""
+    resolution: Count = None
+    """Of a mesh: voxels along a side of the box (256 if not given)."""
+    level: Number = None
+    """Of a mesh: the share of light taken on 1/16 of the box's side where the surface is (0.5 if not given)."""
+
+    def how(self, out: Path | None) -> dict[str, Any]:
+        of_mesh = {"resolution": self.resolution, "level": self.level}
+        of_pictures = {
+            "path": self.path,
+            "camera": self.camera,
+            "frames": self.frames,
+            "size": parse_size(self.size),
+            "views": parse_views(self.views),
+            "depth": self.depth or None,
+        }
+        is_mesh = out is not None and out.suffix.lower() in MESHES
+        for name, value in (of_pictures if is_mesh else of_mesh).items():
+            if value is not None:
+                wanted = "a picture or a film" if is_mesh else f"a mesh, which ends in {', '.join(MESHES)}"
+                raise SignalError(f"--{name} is of {wanted}: name one with --out")
+        if self.path is not None and self.camera is not None:
+            raise SignalError("--path and --camera both say where the camera is: give one of them")
+        chosen = of_mesh if is_mesh else of_pictures
+        return {name: value for name, value in chosen.items() if value is not None}
+
+    def ending(self, signal: Signal, how: dict[str, Any], convention: Convention) -> str:
+        name = "depth" if how.get("depth") else "views"
+        if how.get("path") is None:
+            return f"-{name}.png"
+        return f"-{how['path']}{_film()}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export(ExportKind):
+    """Write a fitted scene as a mesh (PLY, OBJ, STL, GLB, OFF) in its own units, or its held-out views as pictures.
+
+    FIELD is the file of a field, or the folder of a run.
+    """
+
+    resolution: Count = None
+    """Of a mesh: voxels along a side of the box (256 if not given)."""
+
+    def how(self) -> dict[str, Any]:
+        return {} if self.resolution is None else {"resolution": self.resolution}
+
+
+def open_scene(path: Path, downscale: int | None, max_pixels: int | None) -> Scene | None:
+    """The scene of a folder, made smaller; None if the folder is not one of a scene."""
+    from staf.kinds.registry import kind_of_folder
+
+    found = kind_of_folder(path) if path.is_dir() else None
+    if found is None:
+        return None
+    from staf.kinds.scene.signal import Scene
+
+    try:
+        scene = Scene.read(path, downscale=1 if downscale is None else downscale, max_pixels=max_pixels)
+    except (OSError, ValueError) as error:
+        raise SignalError(f"cannot open {str(path)!r}: {error}") from error
+    return scene
+
+
+def parse_size(text: str | None) -> tuple[int, int] | None:
+    """Width and height.
+
+    >>> parse_size("640x480")
+    (640, 480)
+    """
+    if text is None:
+        return None
+    parts = text.lower().split("x")
+    if len(parts) != 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise SignalError(f"--size must be WIDTHxHEIGHT, such as 640x480, got {text!r}")
+    return int(parts[0]), int(parts[1])
+
+
+def parse_views(text: str | None) -> list[int] | None:
+    """Numbers of views.
+
+    >>> parse_views("0,3")
+    [0, 3]
+    """
+    if text is None:
+        return None
+    parts = text.split(",")
+    if not all(part.strip().isdecimal() for part in parts):
+        raise SignalError(f"--views must be whole numbers with commas between them, such as 0,3, got {text!r}")
+    return [int(part) for part in parts]
+
+
+def _film() -> str:
+    """MP4 where it can be written."""
+    from importlib.util import find_spec
+
+    return FILMS[0] if find_spec("av") is not None else FILMS[1]

@@ -1,0 +1,113 @@
+"""What scenes change of the rules of planning: networks of density and colour, batches of rays, their rates."""
+
+from __future__ import annotations
+
+from staf.nn.networks import NETWORKS, SCENE_NETWORKS
+from staf.nn.networks.spec import Settings
+from staf.planning import recipes
+from staf.planning.rules import OPTIMISER_ENTRIES, counted, muon
+from staf.planning.situation import Choice, Rule, Situation
+
+# Rays of one step. Those whose samples do not fit into the step's samples have no weight in it, so that there are as
+# many as fit at the start, when every cell is looked at, and all of them later.
+RAYS = {"cpu": 2**11, "cuda": 2**14}
+# Adam's rate for the tables of hash grids, as published.
+TABLE_RATE = 1e-2
+# The grid on a GPU is the published one. A CPU looks fewer features up, in a table that stays in its cache.
+GRID = {
+    "cpu": {"log2_entries": 15, "levels": 8, "finest": 256},
+    "cuda": {"log2_entries": 19, "levels": 16, "finest": 2048},
+}
+# Steps of a fit whose budget leaves them open, by network and device.
+STEPS = {"radiance_grid": {"cpu": 1000, "cuda": 10_000}, "radiance": {"cpu": 1000, "cuda": 20_000}}
+
+
+def rules(network: str) -> dict[str, Rule | None]:
+    """The rules for scenes that are fitted with a hash `grid`, or with two perceptrons alone (`mlp`)."""
+    return GRID_RULES if network == "grid" else MLP_RULES
+
+
+def grid_network(s: Situation) -> Choice:
+    """A hash grid and two small perceptrons of the model's layers."""
+    size = GRID[_device(s)]
+    settings = _settings(s, "radiance_grid")
+    reason = (
+        f"a hash grid of {size['levels']} levels up to {size['finest']} cells a side, and perceptrons of {s.spec.name} "
+        "layers for density and colour: the best quality for the time"
+    )
+    return Choice(reason, arguments={**settings.constants, **size}, spec=SCENE_NETWORKS["radiance_grid"])
+
+
+def mlp_network(s: Situation) -> Choice:
+    """The paper's two perceptrons of the model's layers."""
+    settings = _settings(s, "radiance")
+    reason = f"two perceptrons of 3 {s.spec.name} layers of 128, for density and for colour, as the paper has them"
+    return Choice(reason, arguments=settings.constants, spec=SCENE_NETWORKS["radiance"])
+
+
+def grid_optimiser(s: Situation) -> Choice:
+    """Adam alone: small perceptrons have one hidden matrix or none."""
+    ours = recipes.default()
+    entries = {name: getattr(ours, name) for name in OPTIMISER_ENTRIES} | {"optimiser": "adam"}
+    return Choice("Adam on the grid and on the perceptrons", recipe=entries)
+
+
+def grid_rate(s: Situation) -> Choice:
+    """Rates of the perceptrons and of the table."""
+    rate = _settings(s, "radiance_grid").rate
+    reason = f"learning rates of {rate:g} for the {s.spec.name} layers and {TABLE_RATE:g} for the grid"
+    return Choice(reason, recipe={"rate": rate, "matrix_rate": rate, "table_rate": TABLE_RATE})
+
+
+def mlp_rate(s: Situation) -> Choice:
+    """One rate for Adam and for the matrices."""
+    rate = _settings(s, "radiance").rate
+    reason = f"learning rates of {rate:g}, those found for scenes of {s.spec.name} layers"
+    return Choice(reason, recipe={"rate": rate, "matrix_rate": rate})
+
+
+def grid_precision(s: Situation) -> Choice:
+    """The precision of matrix products, which is float32 on a CPU in any case."""
+    reason = "" if s.on_cpu else "products in tf32: features of a grid need no more"
+    return Choice(reason, recipe={"precision": "tf32"})
+
+
+def batch(s: Situation) -> Choice:
+    """How many rays a step sees."""
+    rays = min(RAYS[_device(s)], s.points)
+    return Choice(f"steps of up to {rays:,} rays, through the cells that hold matter", recipe={"batch": rays})
+
+
+def budget(s: Situation) -> Choice:
+    """What ends the fit."""
+    from staf.planning.rules import budget as usual
+
+    if s.budget.steps is not None or s.budget.seconds is not None:
+        return usual(s)
+    network = s["network"].spec
+    assert network is not None
+    steps = STEPS[network.name][_device(s)]
+    return Choice(f"no budget was given: {counted(steps, 'step')}, the default on this device", recipe={"steps": steps})
+
+
+def _device(s: Situation) -> str:
+    return "cpu" if s.on_cpu else "cuda"
+
+
+def _settings(s: Situation, network: str) -> Settings:
+    if network not in s.spec.scene:
+        known = ", ".join(name for name, spec in NETWORKS.items() if network in spec.scene)
+        raise ValueError(f"scenes are fitted with layers of one of {known}, got model {s.spec.name!r}")
+    return s.spec.scene[network]
+
+
+# Constants of the layers come with the network; a spectrum of photos says nothing about a scene.
+_COMMON: dict[str, Rule | None] = {"constants": None, "first_frequency": None, "batch": batch, "budget": budget}
+GRID_RULES: dict[str, Rule | None] = {
+    **_COMMON,
+    "network": grid_network,
+    "optimiser": grid_optimiser,
+    "rate": grid_rate,
+    "precision": grid_precision,
+}
+MLP_RULES: dict[str, Rule | None] = {**_COMMON, "network": mlp_network, "optimiser": muon, "rate": mlp_rate}

@@ -1,0 +1,183 @@
+"""How scenes are shown: held-out views beside their photos in the report, pictures, films and meshes from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from staf.kinds.image.pictures import Pictures, views_of
+from staf.kinds.image.view import look_closer, notebook_row
+from staf.kinds.scene.cameras import Cameras
+from staf.kinds.scene.formats import ARRAYS, FILMS, MESHES, PICTURES
+from staf.kinds.scene.options import BACKGROUNDS
+from staf.kinds.scene.paths import chosen_cameras
+from staf.kinds.scene.reading import Views, read_cameras
+from staf.kinds.scene.rendering import on_background
+from staf.kinds.scene.signal import RAY_SAMPLES, Scene
+from staf.kinds.scene.writing import write_views
+from staf.metrics import lpips
+from staf.metrics.lpips import load_lpips
+from staf.signals.errors import SignalError
+from staf.signals.grid import Convention
+from staf.signals.rendering import Predict
+from staf.signals.view import View
+
+# Views that a report shows, spread evenly over all.
+MOST_SHOWN = 6
+# Rays whose samples are about so many points of the field, for the progress of a rendering.
+POINTS_PER_RAY = 24
+# Rays from which on a CPU needs more than one waits without being told.
+MANY_RAYS = 2**18
+
+
+class SceneView(View[Scene]):
+    """What is shown of a scene."""
+
+    noun = "scene"
+    default_task = "radiance"
+
+    @property
+    def suffix(self) -> str:
+        return ".png"
+
+    def suffixes(self) -> tuple[str, ...]:
+        return (*PICTURES, *FILMS, *ARRAYS)
+
+    def rendered_suffixes(self) -> tuple[str, ...]:
+        return (*self.suffixes(), *MESHES)
+
+    def report_section(self, reconstruction: Scene) -> str:
+        """Photos of held-out views, what the field shows there, and the error, under one magnifier."""
+        found = self._pictures(reconstruction, MOST_SHOWN)
+        return "" if found is None else look_closer(found)
+
+    def notebook_figures(self, reconstruction: Scene) -> str:
+        found = self._pictures(reconstruction, 1)
+        return "" if found is None else notebook_row(found)
+
+    def _pictures(self, reconstruction: Scene, most: int) -> Pictures | None:
+        """Photos and rendered pictures of some views; None where there are no photos to compare with."""
+        shown = reconstruction.train
+        photos = measured_views(self.signal)
+        if len(photos) != len(shown) or photos.pixels.shape[1:3] != shown.pixels.shape[1:3]:
+            return None
+        chosen = np.unique(np.linspace(0, len(shown) - 1, min(most, len(shown))).round().astype(int)).tolist()
+        places = []
+        for view in chosen:
+            places.append((photos.names[view], self._photo(photos, view), shown.pixels[view].numpy()))
+        held = "held out" if self.signal.test is not None else "fitted"
+        return views_of(places, f"a view that was {held}")
+
+    def picture(self, reconstruction: Scene | None = None) -> np.ndarray:
+        """The first view that is measured."""
+        if reconstruction is not None:
+            return reconstruction.train.pixels[0].numpy()
+        return self._photo(measured_views(self.signal), 0)
+
+    def _photo(self, views: Views, view: int) -> np.ndarray:
+        """A photo on the background, (h, w, 3), as bytes."""
+        colours = on_background(views.pixels[view], torch.tensor(self.signal.background))
+        return (colours * 255).round().to(torch.uint8).numpy()
+
+    def more_measures(
+        self, predict: Predict, convention: Convention, saved: Path | None
+    ) -> dict[str, Callable[[], float]]:
+        """LPIPS, the mean over the views that the other measures are of."""
+        return {"lpips": lambda: self._lpips(predict)}
+
+    def _lpips(self, predict: Predict) -> float:
+        # The weights first: without them there is no use in rendering.
+        model = load_lpips()
+        scene, views = self.signal, measured_views(self.signal)
+        background = torch.tensor(scene.background)
+        total = 0.0
+        for view in range(len(views)):
+            shown = scene.render(predict, path=views.cameras.subset([view]), device=_device_of(predict))
+            found, target = shown.train.pixels[0].float() / 255, on_background(views.pixels[view], background)
+            with torch.no_grad():
+                total += float(lpips(found, target, data_range=1.0, model=model))
+        return total / len(views)
+
+    def command_options(self, metadata: Mapping[str, Any]) -> list[str] | None:
+        scene = self.signal
+        names = {colour: name for name, colour in BACKGROUNDS.items()}
+        if scene.source is None or scene.background not in names:
+            return None
+        words = ["--downscale", str(scene.downscale)] if scene.downscale > 1 else []
+        words += ["--background", names[scene.background], "--network", scene.network, "--half", f"{scene.half:g}"]
+        words += ["--ray-samples", str(scene.ray_samples)] if scene.ray_samples != RAY_SAMPLES else []
+        default = Scene.read(scene.source, downscale=scene.downscale) if Path(scene.source).is_dir() else None
+        return words if default is not None and default.centre == scene.centre else None
+
+    def python(self, metadata: Mapping[str, Any]) -> str:
+        scene = self.signal
+        if scene.source is None:
+            return "your_signal"
+        changes = f"centre={scene.centre}, half={scene.half:g}, background={scene.background}"
+        changes += f", ray_samples={scene.ray_samples}, network={scene.network!r}"
+        return f"staf.Scene.read({scene.source!r}, downscale={scene.downscale}).changed({changes})"
+
+    def finish_note(self, device: str) -> str | None:
+        views = measured_views(self.signal)
+        rays = views.pixels[..., 0].numel()
+        if device != "cpu" or rays < MANY_RAYS:
+            return None
+        return (
+            f"after the training {len(views)} views are rendered, to measure and to write them; that takes minutes on "
+            "a CPU and is not counted in --seconds"
+        )
+
+    def render_points(self, how: Mapping[str, Any], convention: Convention) -> int:
+        if set(how) & {"resolution", "level"}:
+            return self.signal.points
+        cameras = self._cameras(how)
+        return len(cameras) * cameras.height * cameras.width * POINTS_PER_RAY
+
+    def write(
+        self, predict: Predict, path: Path, how: Mapping[str, Any], *, convention: Convention, device: str
+    ) -> dict[str, int]:
+        """Pictures of the cameras that `how` names, or a mesh where the suffix is that of one."""
+        if path.suffix.lower() in MESHES:
+            from staf.kinds.shape.mesh_writing import write_mesh
+
+            mesh = self.signal.mesh(predict, device=device, **how)
+            write_mesh(mesh, path)
+            return {"vertices": len(mesh.vertices), "faces": len(mesh.faces)}
+        if "resolution" in how:
+            raise SignalError(f"resolution is of a mesh, and {path.name!r} is none")
+        cameras = self._cameras(how)
+        shown = self.signal.render(predict, path=cameras, device=device)
+        write_views(shown.train, path, depth=bool(how.get("depth")))
+        return {"views": len(cameras), "width": cameras.width, "height": cameras.height}
+
+    def size_in_words(self, size: Mapping[str, int]) -> str:
+        if "views" not in size:
+            return super().size_in_words(size)
+        many = "1 view" if size["views"] == 1 else f"{size['views']} views"
+        return f"{many} of {size['width']}x{size['height']} pixels"
+
+    def _cameras(self, how: Mapping[str, Any]) -> Cameras:
+        given: Any = how.get("path")
+        if how.get("camera") is not None:
+            _, height, width = self.signal.shape
+            given = read_cameras(Path(how["camera"]), height=height, width=width)
+        chosen = {name: how.get(name) for name in ("frames", "size", "views")}
+        return chosen_cameras(self.signal.cameras, given, **chosen)
+
+
+def measured_views(scene: Scene) -> Views:
+    """The views that the measures of a fit are of."""
+    from staf.kinds.scene.task import MEASURED
+
+    return scene.train.first(MEASURED) if scene.test is None else scene.test
+
+
+def _device_of(predict: Predict) -> torch.device | None:
+    """The device that a fitted field is on, where `predict` is its own."""
+    module = getattr(getattr(predict, "__self__", None), "module", None)
+    first = None if module is None else next(module.parameters(), None)
+    return None if first is None else first.device

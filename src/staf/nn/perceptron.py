@@ -1,0 +1,160 @@
+"""Small networks of any activation of the family, as parts of larger ones: decoders of grids, density and colour."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from staf.nn.activations import Finer, Gauss, Sine
+from staf.nn.architecture import Runtime
+from staf.nn.arguments import choose, refuse_unused
+from staf.nn.coordinate_mlp import CoordinateMLP, activated, has_hooks
+from staf.nn.gabor_network import Wire
+from staf.nn.init import SirenWeights, TorchWeights, WeightLaw
+from staf.nn.sine_series import SineSeries
+from staf.ops.linear import linear
+
+ActivationName = Literal["staf", "siren", "finer", "wire", "gauss", "relu"]
+OMEGA0, SIGMA, TERMS, FIRST_BIAS = 30.0, 10.0, 5, 5.0
+Make = Callable[[float], nn.Module]
+# Rows of multiples of so many numbers are multiplied several times faster on a GPU.
+ALIGNED = 16
+
+
+@dataclass(frozen=True)
+class Family:
+    """The layers of one activation.
+
+    Args:
+        activation: which one: `staf`, `siren`, `finer`, `wire`, `gauss` or `relu`.
+        omega0: frequency of the first layer: `staf`, `siren`, `finer`, `wire`.
+        hidden_omega0: of the other layers; as `omega0` if not given.
+        sigma: of `gauss` and `wire`.
+        terms: sinusoids of `staf`.
+        first_bias: of `finer`: the first bias is U(-first_bias, first_bias).
+
+    >>> Family("staf", omega0=40.0).network(3, 4, width=16, depth=2)(torch.zeros(5, 3)).shape
+    torch.Size([5, 4])
+    """
+
+    activation: str
+    omega0: float = OMEGA0
+    hidden_omega0: float | None = None
+    sigma: float = SIGMA
+    terms: int = TERMS
+    first_bias: float = FIRST_BIAS
+
+    def __post_init__(self) -> None:
+        choose("activation", self.activation, get_args(ActivationName))
+        why = f"with activation={self.activation!r}"
+        if self.activation in ("gauss", "relu"):
+            refuse_unused(why, omega0=(self.omega0, OMEGA0), hidden_omega0=(self.hidden_omega0, None))
+        if self.activation not in ("gauss", "wire"):
+            refuse_unused(why, sigma=(self.sigma, SIGMA))
+        if self.activation != "staf":
+            refuse_unused(why, terms=(self.terms, TERMS))
+        if self.activation != "finer":
+            refuse_unused(why, first_bias=(self.first_bias, FIRST_BIAS))
+
+    def network(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        width: int,
+        depth: int,
+        encoding: nn.Module | None = None,
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> nn.Module:
+        """`depth` activated layers of `width`, then a linear output; `wire` has floor(width / sqrt 2) complex ones."""
+        runtime: Runtime = {"generator": generator, "device": device, "dtype": dtype}
+        hidden = self.omega0 if self.hidden_omega0 is None else self.hidden_omega0
+        if self.activation == "wire":
+            inputs = in_features if encoding is None else int(encoding.out_features)  # type: ignore[arg-type]
+            complex_width = max(1, int(width / math.sqrt(2)))
+            wire = Wire(
+                inputs,
+                out_features,
+                width=complex_width,
+                depth=depth,
+                omega0=self.omega0,
+                hidden_omega0=hidden,
+                sigma0=self.sigma,
+                **runtime,
+            )
+            return wire if encoding is None else nn.Sequential(encoding, wire)
+        make, weights = self._layers(runtime)
+        return CoordinateMLP(
+            in_features,
+            out_features,
+            width=width,
+            depth=depth,
+            activation=partial(make, hidden),
+            first_activation=partial(make, self.omega0),
+            encoding=encoding,
+            weights=weights,
+            **runtime,
+        )
+
+    def _layers(self, runtime: Runtime) -> tuple[Make, WeightLaw]:
+        """A function from omega0 to the activation of a layer, and the law of the weights."""
+        table: dict[str, tuple[Make, WeightLaw]] = {
+            "staf": (lambda omega0: SineSeries(self.terms, omega0, **runtime), SirenWeights()),
+            "siren": (Sine, SirenWeights()),
+            "finer": (Finer, SirenWeights(first_bias=self.first_bias)),
+            "gauss": (lambda _: Gauss(self.sigma), TorchWeights()),
+            "relu": (lambda _: nn.ReLU(), TorchWeights()),
+        }
+        return table[self.activation]
+
+
+def in_parts(
+    network: nn.Module, inputs: Sequence[Tensor], sizes: Sequence[int], *, wanted: int | None = None
+) -> list[Tensor]:
+    """`network(cat(inputs)).split(sizes)[:wanted]`, computed so that no product has sides that GPUs are slow with.
+
+    >>> field = Family("siren").network(5, 7, width=8, depth=2)
+    >>> x, y = torch.rand(2, 3), torch.rand(2, 2)
+    >>> [part.shape[1] for part in in_parts(field, (x, y), (1, 6))]
+    [1, 6]
+    """
+    aligned = (
+        inputs[0].is_cuda
+        and isinstance(network, CoordinateMLP)
+        and not network.skip
+        and network.output_activation is None
+        and not has_hooks(*network.modules())
+    )
+    if not aligned:
+        whole = inputs[0] if len(inputs) == 1 else torch.cat(list(inputs), -1)
+        return list(network(whole).split(list(sizes), -1))[:wanted]
+    assert isinstance(network, CoordinateMLP)
+    return _aligned_parts(network, inputs, sizes, wanted)
+
+
+def _aligned_parts(
+    network: CoordinateMLP, inputs: Sequence[Tensor], sizes: Sequence[int], wanted: int | None
+) -> list[Tensor]:
+    """`in_parts` with several inputs filled up with zeros, and an output for each part."""
+    spare = -sum(x.shape[-1] for x in inputs) % ALIGNED if len(inputs) > 1 else 0
+    padding = [inputs[0].new_zeros(1, 1).expand(len(inputs[0]), spare)] if spare else []
+    z = torch.cat([*inputs, *padding], -1) if len(inputs) > 1 else inputs[0]
+    z = z if network.encoding is None else network.encoding(z)
+    for index, layer in enumerate(network.layers):
+        if index == 0 and spare:
+            z = network.activation(0)(linear(z, functional.pad(layer.weight, (0, spare)), layer.bias))  # type: ignore
+        else:
+            z = activated(layer, network.activation(index), z)
+    if len(sizes) == 1:
+        return [network.output(z)]
+    weights, biases = network.output.weight.split(list(sizes)), network.output.bias.split(list(sizes))
+    return [linear(z, weight, bias) for weight, bias in zip(weights[:wanted], biases[:wanted], strict=True)]

@@ -1,0 +1,146 @@
+"""Classical solutions of inverse problems: one for every linear operator, and those made for a mask, a blur or rays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from staf._typing import Bool
+from staf.operators import GaussianBlur, LinearOperator, Mask, MaskedFourier
+from staf.tasks.choice import Candidate
+from staf.tasks.filling import filled
+from staf.tasks.inverse import InverseProblem
+
+# Of total variation, in units of the value range, for an operator of norm 1.
+WEIGHTS = (1e-4, 1e-3, 1e-2, 1e-1)
+BALANCES = (1e-4, 1e-3, 1e-2, 1e-1)
+ITERATIONS = 25
+
+# operator (any of the classes that a method is for), observation (c, *out), places that may be seen (*out), strength.
+Solve = Callable[[Any, Tensor, Tensor, float], Tensor]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A classical method: its solver, the strengths that held-out observations choose from, and what it is for."""
+
+    solve: Solve
+    strengths: Sequence[float]
+    serves: Callable[[LinearOperator], bool]
+
+
+def total_variation(operator: LinearOperator, observation: Tensor, seen: Bool[Tensor, "*out"], weight: float) -> Tensor:
+    """The minimiser of |A u - y|^2 / 2 + weight ||A||^2 TV(u) over the observations that are seen, by FISTA.
+
+    >>> seen = torch.ones(6, dtype=torch.bool)
+    >>> total_variation(Mask(seen), torch.ones(1, 6), seen, 1e-3).round(decimals=3)
+    tensor([[1., 1., 1., 1., 1., 1.]])
+    """
+    from skimage.restoration import denoise_tv_chambolle
+
+    rate = 1 / squared_norm(operator)
+    u = v = start(operator, observation, seen)
+    momentum = 1.0
+    for _ in range(ITERATIONS):
+        gradient = operator.A_adjoint((operator.A(v) - observation) * seen)
+        moved = (v - rate * gradient).numpy()
+        after = torch.from_numpy(denoise_tv_chambolle(moved, weight=weight, max_num_iter=10, channel_axis=0))
+        after = after.to(observation.dtype)
+        following = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
+        v = after + (momentum - 1) / following * (after - u)
+        u, momentum = after, following
+    return u
+
+
+def start(operator: LinearOperator, observation: Tensor, seen: Tensor) -> Tensor:
+    """What the adjoint makes of the observations, over what it makes of ones; a mask's picture filled in."""
+    if isinstance(operator, Mask):
+        return biharmonic(operator, observation, seen, 0.0)
+    shape = operator.input_shape
+    if isinstance(operator, MaskedFourier):
+        return operator.A_adjoint(observation * seen)
+    share = operator.A_adjoint(operator.A(observation.new_ones(1, *shape)) * seen)
+    return operator.A_adjoint(observation * seen) / share.abs().clamp(min=1e-3 * float(share.abs().max()))
+
+
+def biharmonic(operator: Mask, observation: Tensor, seen: Tensor, strength: float) -> Tensor:
+    """Missing samples that make the Laplacian least; `strength` is none."""
+    known = operator.A_adjoint(seen.to(observation.dtype)).bool()
+    return filled(operator.A_adjoint(observation), known, steps=200)
+
+
+def wiener(operator: GaussianBlur, observation: Tensor, seen: Tensor, balance: float) -> Tensor:
+    """Wiener-Hunt deconvolution with a Laplacian prior; observations that are not seen are filled in first."""
+    from skimage.restoration import wiener as deconvolved
+
+    image = observation if bool(seen.all()) else filled(observation, seen)
+    kernel = operator.kernel
+    spread = torch.outer(kernel, kernel).numpy()
+    # The edges are mirrored, as the operator's are, so that nothing comes around from the other side.
+    edge = min(operator.reach, *(size - 1 for size in operator.input_shape))
+    planes = []
+    for plane in image.double():
+        wide = torch.nn.functional.pad(plane[None, None], (edge,) * 4, mode="reflect")[0, 0]
+        done = deconvolved(wide.numpy(), spread, balance, clip=False)
+        planes.append(torch.from_numpy(done)[edge : edge + plane.shape[0], edge : edge + plane.shape[1]])
+    return torch.stack(planes).to(observation.dtype)
+
+
+def zero_filled(operator: MaskedFourier, observation: Tensor, seen: Tensor, strength: float) -> Tensor:
+    """The adjoint alone: frequencies that were not measured are taken for zero; `strength` is none."""
+    return operator.A_adjoint(observation * seen)
+
+
+METHODS: dict[str, Method] = {
+    "biharmonic": Method(biharmonic, (0.0,), lambda operator: isinstance(operator, Mask)),
+    "Wiener": Method(
+        wiener, BALANCES, lambda operator: isinstance(operator, GaussianBlur) and len(operator.input_shape) == 2
+    ),
+    "zero-filled": Method(zero_filled, (0.0,), lambda operator: isinstance(operator, MaskedFourier)),
+    "total variation": Method(total_variation, WEIGHTS, lambda operator: True),
+}
+
+
+def inverse_candidates(task: InverseProblem) -> dict[str, Candidate]:
+    """Each classical method for the task's operator, its strength chosen by held-out observations.
+
+    Where none are held out, the middle strength is taken.
+    """
+    operator: LinearOperator = task.operator.to("cpu") if hasattr(task.operator, "to") else task.operator
+    observation, held = task.observation.cpu(), task.held_out_index.cpu()
+    everything = torch.ones(operator.output_shape, dtype=torch.bool)
+    seen = everything.clone()
+    seen.view(-1)[held] = False
+    results = {}
+    for name, method in METHODS.items():
+        if not method.serves(operator):
+            continue
+        strength, errors = method.strengths[len(method.strengths) // 2], observation.new_zeros(0)
+        if len(held):
+            tried = []
+            for tries in method.strengths:
+                restored = method.solve(operator, observation, seen, tries)
+                unseen = (operator.A(restored) - observation).flatten(1)[:, held].square().mean(0)
+                tried.append((float(unseen.mean()), tries, unseen))
+            _, strength, errors = min(tried, key=lambda entry: entry[0])
+        restored = method.solve(operator, observation, everything, strength)
+        results[name] = Candidate(task.transform.clamp(restored).flatten(1).T, errors)
+    return results
+
+
+def squared_norm(operator: LinearOperator, turns: int = 20) -> float:
+    """The largest eigenvalue of A_adjoint A, a little overestimated.
+
+    >>> round(squared_norm(Mask(torch.tensor([True, False, True]))), 2)
+    1.05
+    """
+    x = torch.rand(operator.input_shape, generator=torch.Generator().manual_seed(0)) + 0.1
+    size = x.new_zeros(())
+    for _ in range(turns):
+        x = operator.A_adjoint(operator.A(x / x.norm()))
+        size = x.norm()
+    return 1.05 * float(size)

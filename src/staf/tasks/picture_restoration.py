@@ -1,0 +1,87 @@
+"""Pictures seen through several things at once: blurred, then averaged down, then only in part."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from staf._typing import Bool
+from staf.operators import AreaDownsampling, Composed, GaussianBlur, LinearOperator, Mask
+from staf.planning.restoration import SUPER_RESOLUTION
+from staf.planning.situation import Rule
+from staf.signals.base import Signal
+from staf.tasks.inverse import InverseProblem
+
+
+def picture_operator(
+    shape: tuple[int, int], *, blur: float | None = None, factor: int = 1, mask: Bool[Tensor, "h w"] | None = None
+) -> LinearOperator:
+    """What is observed of a picture (h, w): blurred, then averaged down, then only where `mask` of the rest is true.
+
+    >>> type(picture_operator((8, 8), blur=1.0)).__name__
+    'GaussianBlur'
+    >>> picture_operator((8, 8), blur=1.0, factor=2).output_shape
+    (4, 4)
+    """
+    chain: list[LinearOperator] = []
+    if blur is not None:
+        chain.append(GaussianBlur(shape, blur))
+    if factor > 1:
+        chain.append(AreaDownsampling(shape, factor))
+    if mask is not None:
+        chain.append(Mask(mask))
+    if not chain:
+        raise ValueError("one of blur, factor and mask must be given, got none")
+    return chain[0] if len(chain) == 1 else Composed(*chain)
+
+
+def random_mask(shape: tuple[int, ...], keep: float, generator: torch.Generator) -> Bool[Tensor, "*shape"]:
+    """True at a random share `keep` of a grid's places.
+
+    >>> random_mask((10, 10), 0.2, torch.Generator().manual_seed(0)).sum().item()
+    20
+    """
+    if not 0 < keep <= 1:
+        raise ValueError(f"keep must be a share of the pixels in (0, 1], got {keep}")
+    total = math.prod(shape)
+    mask = torch.zeros(total, dtype=torch.bool)
+    mask[torch.randperm(total, generator=generator)[: max(1, round(keep * total))]] = True
+    return mask.reshape(shape)
+
+
+class PictureRestoration(InverseProblem):
+    """An inverse problem of a picture, fitted with the slow sines of a restoration.
+
+    >>> import numpy as np
+    >>> from staf.kinds import Image
+    >>> photo = Image(np.arange(64, dtype=np.uint8).reshape(8, 8))
+    >>> generator = torch.Generator().manual_seed(0)
+    >>> half = picture_operator((8, 8), mask=random_mask((8, 8), 0.5, generator))
+    >>> PictureRestoration.simulated(photo, half, generator=generator, held_out=0.125).points
+    28
+    """
+
+    samples = 1
+
+    def __init__(self, signal: Signal, operator: LinearOperator, observation: Tensor, **how: Any) -> None:
+        super().__init__(signal, operator, observation, **how)
+        # Rates follow how many observations there are along a side, not how many pixels.
+        share = math.sqrt(min(1.0, math.prod(operator.output_shape) / math.prod(operator.input_shape)))
+        self.observed = signal.empty(tuple(max(1, round(size * share)) for size in signal.shape))
+
+    @classmethod
+    def simulated(cls, truth: Signal, operator: LinearOperator, **how: Any) -> PictureRestoration:
+        """The task of a known picture; `noise`, `held_out` and `generator` as for `InverseProblem.observing`."""
+        seen = InverseProblem.observing(truth, operator, **{k: v for k, v in how.items() if k != "held_out"})
+        constant = operator.A(torch.ones(truth.out_features, *operator.input_shape))
+        observation = seen.transform.offset * constant + seen.transform.scale * seen.observation
+        how = {k: v for k, v in how.items() if k != "noise"}
+        return cls(truth, operator, observation, truth=truth, **how)
+
+    def plan_rules(self) -> Mapping[str, Rule]:
+        """What this task changes of the rules of planning, by topic."""
+        return SUPER_RESOLUTION.rules()

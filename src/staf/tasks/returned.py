@@ -1,0 +1,105 @@
+"""What a fitted restoration returns: never less than the classical methods, as far as can be told without the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from staf._typing import Float
+from staf.operators import AreaDownsampling
+from staf.tasks.choice import Candidate, Choice, choose
+from staf.tasks.classical import UPSCALERS, denoising_candidates
+from staf.tasks.denoising import Denoising
+from staf.tasks.filling import filled
+from staf.tasks.inverse import InverseProblem
+from staf.tasks.inverse_classical import inverse_candidates
+from staf.tasks.super_resolution import SuperResolution
+from staf.training.task import Predict
+
+
+def returned_denoising(task: Denoising, predict: Predict, model: str = "staf") -> Choice:
+    """The field, total variation or non-local means: whichever predicts held-out pixels best.
+
+    >>> import numpy as np
+    >>> from staf.kinds import Image
+    >>> noisy = Image(np.random.default_rng(0).integers(60, 190, (16, 16), np.uint8))
+    >>> task = Denoising(noisy, generator=torch.Generator().manual_seed(0), held_out=0.1)
+    >>> returned_denoising(task, lambda x: x[:, :1] * 0 + 9.0).fitted
+    False
+    """
+    held = task.held_out_index
+    with torch.no_grad():
+        seen = task.transform.clamp(predict(task.coordinates[held])).detach()
+    errors = (seen - task.target[held]).square().mean(-1).cpu()
+    return choose(model, Candidate(task.predict(predict).cpu(), errors), denoising_candidates(task))
+
+
+def returned_upscaling(task: SuperResolution, predict: Predict, model: str = "staf") -> Choice:
+    """The field, or bicubic or Lanczos interpolation; each with its area means made those that are observed.
+
+    The truth's area means are what is observed. The nearest picture to any estimate that has them is therefore nearer
+    to the truth than the estimate is (a projection onto a plane that holds the truth). Held-out pixels choose; a task
+    that holds out none has its field returned where that fits what is observed better than the interpolation does.
+    """
+    base = best_upscaler(task)
+    seen = task.observed_by(predict).cpu()
+    observation, held, fitted = task.observation.cpu(), task.held_out_index.cpu(), task.train_index.cpu()
+    enlarged = UPSCALERS[base](observation, task.factor)
+    again = _averaged(task).A(enlarged)
+
+    def squares(of: Tensor, index: Tensor) -> Tensor:
+        return (task.transform.clamp(of) - observation).square().flatten(1)[:, index].mean(0)
+
+    known = torch.ones(observation[0].numel(), dtype=torch.bool)
+    known[held] = False
+    unseen = filled(observation, known.reshape(observation.shape[1:])) if len(held) else observation
+    candidates = {f"{base}, corrected": Candidate(corrected(task, enlarged), squares(unseen, held))}
+    fine = task.predict(predict).cpu().T.reshape(-1, *task.signal.shape)
+    fit = Candidate(corrected(task, fine), squares(seen, held))
+    objection = None
+    own, others = (float(squares(of, fitted).mean().sqrt()) for of in (seen, again))
+    if not len(held) and not own < others:
+        objection = (
+            f"observed pixels: the area means of {base} differ from them by {others:.4g}, those of {model}, which was "
+            f"fitted to them, by {own:.4g}: the fit needs more steps"
+        )
+    return choose(model, fit, candidates, objection=objection)
+
+
+def returned_inverse(task: InverseProblem, predict: Predict, model: str = "staf") -> Choice:
+    """The field of any inverse problem, or the classical method for its operator that predicts held-out data best."""
+    return chosen_of(task, predict, inverse_candidates(task), model)
+
+
+def chosen_of(task: InverseProblem, predict: Predict, classical: Mapping[str, Candidate], model: str) -> Choice:
+    """The same among classical results that are there already."""
+    held = task.held_out_index
+    errors = (task.observed_by(predict) - task.observation).square().flatten(1)[:, held].mean(0).cpu()
+    fit = Candidate(task.predict(predict).cpu(), errors)
+    return choose(model, fit, classical, what="observations")
+
+
+def corrected(task: SuperResolution, values: Float[Tensor, "c h w"]) -> Float[Tensor, "n c"]:
+    """The picture nearest to `values` whose area means are what is observed, clamped."""
+    means = _averaged(task)
+    missing = task.observation.cpu() - means.A(values)
+    # The adjoint spreads a pixel's value over its cells in equal parts.
+    full = values + task.factor ** (len(task.signal.shape)) * means.A_adjoint(missing)
+    return task.transform.clamp(full).flatten(1).T
+
+
+def best_upscaler(task: SuperResolution) -> str:
+    """The interpolation that brings the observation back best from its own area means."""
+    observed, factor = task.observation.cpu(), task.factor
+    sides = [size // factor * factor for size in observed.shape[1:]]
+    if min(sides) == 0:
+        return "Lanczos"
+    part = observed[:, : sides[0], : sides[1]]
+    coarse = AreaDownsampling(tuple(sides), factor).A(part)
+    return min(UPSCALERS, key=lambda name: float((UPSCALERS[name](coarse, factor) - part).square().mean()))
+
+
+def _averaged(task: SuperResolution) -> AreaDownsampling:
+    return AreaDownsampling(task.signal.shape, task.factor)

@@ -1,0 +1,139 @@
+"""One HTML file that holds a field and shows it: nothing fetched, every string escaped, only its own script allowed."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import os
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from staf import __version__
+from staf._files import atomic_write
+from staf.export.describe import describe
+from staf.export.meaning import Exportable, Meaning, meaning
+from staf.viewer.payload import Payload, payload
+from staf.viewer.views import words_of
+
+SCRIPTS = (
+    "field.js",
+    "tables.js",
+    "shaders.js",
+    "runner.js",
+    "engine.js",
+    "wgsl.js",
+    "webgpu.js",
+    "painter.js",
+    "dom.js",
+    "gestures.js",
+    "plane.js",
+    "activations.js",
+    "picture.js",
+    "spectrum.js",
+    "sound.js",
+    "mesh.js",
+    "surface.js",
+    "slices.js",
+    "shape.js",
+    "live.js",
+    "main.js",
+)
+
+
+def export_html(field: Exportable, path: str | os.PathLike[str], *, half: bool = False) -> Path:
+    """Write a field as one HTML page that evaluates it live; `half` stores large matrices as float16, at half the size.
+
+    >>> import numpy as np, staf, tempfile
+    >>> fit = staf.fit(np.zeros((4, 4), np.float32), field=staf.siren(2, 1, width=8), steps=1, progress=False)
+    >>> export_html(fit.field, tempfile.mkdtemp() + "/picture.html").read_text().startswith("<!DOCTYPE html>")
+    True
+    """
+    atomic_write(path, page(field, half=half))
+    return Path(path)
+
+
+def page(field: Exportable, *, half: bool = False, served: bool = False) -> str:
+    """The page's text; one that is `served` holds no network, and asks its server for it."""
+    graph, meant = describe(field.module), meaning(field)
+    held = payload(graph, meant, half=half)
+    style, script = asset("style.css"), joined_script()
+    return asset("page.html").format(
+        policy=policy(style, script, connect=served),
+        title=text(meant.name),
+        label=text(f"{meant.kind} {meant.name}: drag to move, scroll to zoom, arrow keys and + - work too"),
+        summary=text(_summary(field, meant, graph.parameters)),
+        style=style,
+        facts=_facts(field, meant, graph.parameters, held, half=half),
+        # Inside a script element only "<" can end it.
+        description="" if served else json.dumps(held.description).replace("<", "\\u003c"),
+        numbers="" if served else base64.b64encode(held.numbers).decode("ascii"),
+        promise="" if served else "The network is inside this page. The page loads nothing and sends nothing.",
+        script=script,
+    )
+
+
+def joined_script() -> str:
+    """All scripts as one, in a scope of its own."""
+    return '(() => {\n"use strict";\n' + "\n".join(asset(name) for name in SCRIPTS) + "})();\n"
+
+
+def asset(name: str) -> str:
+    """A template of this room, as text."""
+    return files(__package__).joinpath("assets", name).read_text("utf-8")
+
+
+def policy(style: str, script: str, *, connect: bool = False) -> str:
+    """A content security policy under which only this style and this script work, and nothing is loaded.
+
+    >>> policy("", "").split("; ")[:2]
+    ["default-src 'none'", 'img-src data: blob:']
+    """
+    return "; ".join(
+        [
+            "default-src 'none'",
+            "img-src data: blob:",
+            f"style-src '{_hash(style)}'",
+            f"script-src '{_hash(script)}'",
+            *(["connect-src 'self'"] if connect else []),
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+
+
+def _hash(content: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode("ascii")
+
+
+def text(value: object) -> str:
+    """A value as HTML text or attribute: markup escaped, control and direction characters made visible.
+
+    >>> text("<b>photo\\u202egnp.exe")
+    '&lt;b&gt;photo\ufffdgnp.exe'
+    """
+    clean = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(value))
+    return html.escape(clean, quote=True)
+
+
+def _network(field: Exportable) -> str:
+    architecture = getattr(field.module, "architecture", None) or field.metadata.get("architecture") or {}
+    return str(architecture.get("name", type(field.module).__name__)).upper()
+
+
+def _summary(field: Exportable, meant: Meaning, numbers: int) -> str:
+    return f"{words_of(meant)}, held by a {_network(field)} network of {numbers:,} parameters"
+
+
+def _facts(field: Exportable, meant: Meaning, numbers: int, held: Payload, *, half: bool) -> str:
+    metrics = field.metadata.get("metrics") or {}
+    facts: dict[str, Any] = {
+        "Network": f"{_network(field)}, {numbers:,} parameters",
+        "Fitted to": words_of(meant),
+        "Stored as": f"{'float16 and float32' if half else 'float32'}, {len(held.numbers) / 1e3:,.0f} kB",
+        **{name: f"{value:.4g}" for name, value in metrics.items() if isinstance(value, int | float)},
+        "Written by": f"staf {__version__}",
+    }
+    return "".join(f"<dt>{text(name)}</dt><dd>{text(value)}</dd>" for name, value in facts.items())

@@ -1,0 +1,108 @@
+"""Scenes on the command line: fit a folder, draw views, paths and given cameras, a film and a mesh."""
+
+from __future__ import annotations
+
+import json
+
+import PIL.Image
+import pytest
+
+import staf as library
+from tests.kinds.scene.procedural import write_blender
+
+TINY = ("--steps", 3, "--ray-samples", 24, "--no-progress")
+
+
+@pytest.fixture
+def folder(here):
+    return write_blender(here / "ball", train=3, test=2, size=8)
+
+
+@pytest.fixture
+def field(staf, folder):
+    assert staf("fit", folder, *TINY, "--out", "run").code == 0
+    return "run/model.safetensors"
+
+
+def test_a_folder_is_fitted_and_reported(staf, folder, here):
+    ran = staf("fit", folder, *TINY, "--json", "--background", "black", "--network", "mlp", "--model", "siren")
+    assert ran.code == 0, ran.err
+    assert ran.json["out"] == "runs/ball-siren"
+    assert set(ran.json["metrics"]) >= {"psnr", "ssim"}
+    run = here / "runs" / "ball-siren"
+    # Two held-out views beside each other or one above the other.
+    assert sorted(PIL.Image.open(run / "reconstruction.png").size) in ([8, 16], [16, 16])
+    page = (run / "report.html").read_text()
+    assert "test/r_0.png, a view that was held out" in page
+    assert page.count('class="holder"') == 3
+    config = json.loads((run / "config.json").read_text())
+    command = config["reproduce"]["command"]
+    assert "--model siren" in command
+    assert "--network mlp" in command
+    assert "--background black" in command
+    assert "staf.Scene.read(" in config["reproduce"]["python"]
+
+
+def test_a_reported_command_repeats_the_fit(staf, folder, here):
+    assert staf("fit", folder, *TINY, "--downscale", 2, "--half", 1.2, "--out", "first").code == 0
+    words = json.loads((here / "first" / "config.json").read_text())["reproduce"]["command"].split()[1:]
+    assert staf(*words, "--out", "second", "--no-progress").code == 0
+    measures = [json.loads((here / name / "metrics.json").read_text())["psnr"] for name in ("first", "second")]
+    assert measures[0] == measures[1]
+
+
+def test_views_paths_and_given_cameras(staf, field, folder, here):
+    assert staf("render", field).out.strip() == "run/model-views.png: 2 views of 8x8 pixels"
+    assert staf("render", field, "--views", "1", "--size", "6x4", "-o", "one.png").code == 0
+    assert PIL.Image.open("one.png").size == (6, 4)
+    assert staf("render", field, "--path", "orbit", "--frames", 3, "-o", "o.gif").code == 0
+    assert PIL.Image.open("o.gif").n_frames == 3
+    given = staf("render", field, "--camera", folder / "transforms_train.json", "-o", "given.npz")
+    assert "3 views of 8x8 pixels" in given.out
+    assert staf("render", field, "--depth", "-o", "depth.png").code == 0
+    assert PIL.Image.open("depth.png").mode.startswith("I")
+
+
+def test_a_mesh_in_the_scenes_units(staf, field, here):
+    loaded = library.load(field)
+    level = 1e-4
+    ran = staf("render", field, "--resolution", 12, "--level", level, "-o", "m.ply")
+    assert ran.code == 0, ran.err
+    assert "vertices" in ran.out
+    half = loaded.signal.half
+    assert abs(library.open("m.ply").mesh.vertices).max() <= half * 1.2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--size", "big"), "--size must be WIDTHxHEIGHT, such as 640x480, got 'big'"),
+        (("--views", "a"), "--views must be whole numbers with commas between them"),
+        (("--views", "9", "-o", "a.png"), "views must be between 0 and 1, got [9]"),
+        (("--frames", "3", "-o", "a.png"), "frames are those of a path"),
+        (("--resolution", "9", "-o", "a.png"), "--resolution is of a mesh, which ends in .ply"),
+        (("--depth", "-o", "a.ply"), "--depth is of a picture or a film"),
+        (("--camera", "gone.json", "-o", "a.png"), "cannot read cameras from 'gone.json': there is no such file"),
+        (("--path", "orbit", "--camera", "x.json", "-o", "a.png"), "both say where the camera is"),
+        (("-o", "a.foo"), "a fitted scene is written as .png"),
+    ],
+)
+def test_mistakes_are_one_line(staf, field, words, message):
+    staf("--version")
+    assert message in staf("render", field, *words).refused()
+
+
+def test_folders_and_photos_that_cannot_be_fitted(staf, folder, here):
+    (here / "empty").mkdir()
+    assert "it is a folder, and one of a scene has transforms_train.json" in staf("fit", here / "empty").refused()
+    assert "scenes are fitted with layers of one of" in staf("fit", folder, "--model", "mfn").refused()
+    assert "downscale must be a whole number" in staf("fit", folder, "--downscale", 0).refused()
+    (folder / "train" / "r_1.png").write_bytes(b"\x89PNG\r\n\x1a\n broken")
+    assert "r_1.png" in staf("fit", folder, *TINY).refused()
+
+
+def test_networks_are_compared_on_a_view(staf, folder, here):
+    ran = staf("compare", folder, "--models", "staf", "pemlp", "--steps", 2, "--json", "--no-progress", "-o", "c")
+    assert ran.code == 0, ran.err
+    assert {row["model"] for row in ran.json["models"]} == {"staf", "pemlp"}
+    assert (here / "c" / "comparison.png").exists()

@@ -1,0 +1,50 @@
+"""Plans for scenes: the network, its layers, rates, rays and budget, each with its reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from staf.nn import NETWORKS, SCENE_NETWORKS
+from staf.planning import Budget, plan
+from tests.kinds.scene.small import scene
+
+TOPICS = {"network", "optimiser", "rate", "batch", "budget"}
+
+
+@pytest.mark.parametrize("network", ["grid", "mlp"])
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("model", [name for name, spec in NETWORKS.items() if spec.scene])
+def test_every_network_with_settings_has_a_plan(network, device, model):
+    chosen = plan(scene(train=2, test=1, size=8).changed(network=network), device=device, model=model)
+    assert set(chosen.reasons) >= TOPICS
+    assert all(chosen.reasons.values())
+    field = chosen.field_factory
+    name = {"grid": "radiance_grid", "mlp": "radiance"}[network]
+    assert field.spec is SCENE_NETWORKS[name]
+    assert field.arguments["activation"] == NETWORKS[model].scene[name].constants["activation"]
+    assert chosen.recipe.rate == NETWORKS[model].scene[name].rate
+    assert chosen.recipe.batch == 128
+
+
+def test_the_papers_constants_without_a_grid():
+    def constants(model):
+        return plan(scene(train=1, test=0, size=4).changed(network="mlp"), model=model).field_factory.arguments
+
+    assert constants("staf")["omega0"] == constants("siren")["omega0"] == 40
+    assert constants("finer")["omega0"] == 30
+    assert (constants("wire")["omega0"], constants("wire")["sigma"], constants("gauss")["sigma"]) == (40, 40, 40)
+    assert constants("pemlp")["bands"] == 10
+    field = plan(scene(train=1, test=0, size=4).changed(network="mlp"), model="siren").field(0)
+    assert sum(p.numel() for p in field.parameters()) == 100_484
+
+
+def test_budgets():
+    one = scene(train=2, test=0, size=8)
+    assert plan(one, Budget(seconds=15), device="cuda").recipe.seconds == 15
+    assert plan(one, Budget(steps=7)).recipe.steps == 7
+    assert "no budget was given" in plan(one).reasons["budget"]
+
+
+def test_networks_without_settings_are_refused_by_name():
+    with pytest.raises(ValueError, match=r"layers of one of staf, .*pemlp, got model 'mfn'"):
+        plan(scene(train=1, test=0, size=4), model="mfn")

@@ -1,0 +1,155 @@
+"""Radiance: the procedural scene to a floor, known depth, resuming, targets, photos in turn, and the captured step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import staf
+from staf.kinds.scene.task import MEASURED, UPDATE_EVERY, Radiance, density_of
+from staf.training import Checkpoint, run
+from tests.kinds.scene.procedural import traced
+from tests.kinds.scene.small import field, recipe, scene
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """Training reads nothing of the held-out views."""
+    task = Radiance(scene(), samples=8192, resolution=24)
+    return task, run(task, field(), recipe(80), progress=False)
+
+
+def test_a_scene_is_learnt_to_a_floor(fitted):
+    task, result = fitted
+    white = torch.ones(3)
+    empty = Radiance(scene()).evaluate(lambda x: torch.zeros(len(x), 4))
+    # Nothing at all is the white background.
+    assert empty["psnr"] < 13
+    assert result.metrics["psnr"] > 18
+    assert result.metrics["ssim"] > 0.75
+    shown = task.reconstruction
+    assert shown.train.pixels.shape == (2, 16, 16, 3)
+    assert torch.equal(task.background, white)
+
+
+def test_depth_is_that_of_the_known_surfaces(fitted):
+    task, _ = fitted
+    exact = traced(task.signal.test.cameras)[1]
+    found = task.reconstruction.train.depths
+    both = torch.isfinite(exact) & (found > 0)
+    assert both.float().mean() > 0.8 * torch.isfinite(exact).float().mean()
+    assert (found - exact)[both].abs().median() < 0.3
+
+
+def test_density_is_where_matter_is(fitted):
+    _, result = fitted
+    inside, outside = torch.tensor([[0.3, 0.0, 0.35]]), torch.tensor([[0.9, 0.9, 0.9]])
+    assert density_of(result.field, inside / 1.2) > 3 * density_of(result.field, outside / 1.2)
+
+
+def test_a_resumed_fit_equals_one_that_was_not_interrupted(tmp_path):
+    def train(steps=None, resume=None, callbacks=()):
+        task = Radiance(scene(train=4, test=1, size=8), samples=2048, resolution=8, most_bytes=8 * 8 * 4 * 2)
+        given = {"progress": False, "callbacks": callbacks, "checkpoint": tmp_path / "c.safetensors"}
+        return run(task, field(), recipe(2 * UPDATE_EVERY + 3), resume=resume, **given)
+
+    whole = train()
+
+    class Interrupt:
+        every = 1
+
+        def __call__(self, state):
+            if state.step == UPDATE_EVERY + 1:
+                import os
+                import signal
+
+                os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(staf.Interrupted):
+        train(callbacks=[Interrupt()])
+    again = train(resume=Checkpoint.load(tmp_path / "c.safetensors"))
+    assert again.history.loss == whole.history.loss
+    assert again.metrics == whole.metrics
+
+
+def test_a_target_is_confirmed_by_photos_that_were_fitted():
+    task = Radiance(scene(train=3, test=2, size=8))
+    seen = []
+
+    def predict(x):
+        seen.append(len(x))
+        return torch.zeros(len(x), 4)
+
+    measured = task.confirm(predict)
+    assert task.reconstruction is None
+    photos = np.stack([task.signal.view._photo(task.signal.train, i) for i in range(3)]) / 255
+    levels = [-10 * np.log10(np.square(1 - photo).mean()) for photo in photos]
+    assert measured["psnr"] == pytest.approx(float(np.mean(levels)), abs=1e-3)
+    assert MEASURED >= 3
+
+
+def test_without_held_out_views_measures_are_of_the_first_photos():
+    task = Radiance(scene(train=3, test=0, size=8))
+    assert task.evaluate(lambda x: torch.zeros(len(x), 4)) == task.confirm(lambda x: torch.zeros(len(x), 4))
+
+
+def test_rays_beyond_the_samples_have_no_weight():
+    torch.manual_seed(0)
+    task = Radiance(scene(size=8), samples=512, resolution=4)
+    batch = task.batch(torch.arange(256))
+    module = field()
+    few = task.loss(module, batch)
+    found = task._visible(module, *batch.coordinates[:, :6].split(3, -1), batch.coordinates[:, 6])
+    whole = found.start + found.samples < task.samples
+    assert 0 < int(whole.sum()) < 256
+    alone = task.batch(torch.arange(256))
+    kept = alone._replace(coordinates=batch.coordinates[whole], target=batch.target[whole], weight=batch.weight[whole])
+    kept = kept._replace(weight=kept.weight / kept.weight.sum())
+    torch.testing.assert_close(few, task.loss(module, kept), rtol=1e-4, atol=1e-6)
+
+
+def test_transparent_photos_are_shown_on_another_colour_in_every_step():
+    task = Radiance(scene(size=8))
+    first, second = task.batch(torch.arange(64)), task.batch(torch.arange(64))
+    assert (first.coordinates[:, 6:] != second.coordinates[:, 6:]).any(-1).all()
+    assert (first.coordinates[:, 6:] >= 0).all()
+    assert (first.coordinates[:, 6:] < 1).all()
+    empty = task.signal.train.pixels[0].reshape(-1, 4)[:, 3] == 0
+    torch.testing.assert_close(first.target[empty], first.coordinates[empty, 7:])
+
+
+def test_photos_that_do_not_fit_take_turns():
+    task = Radiance(scene(train=5, test=1, size=8), samples=1024, resolution=8, most_bytes=2 * 8 * 8 * 4)
+    assert task.points == 2 * 64
+    before = set(task.photos.view.tolist())
+    run(task, field(), recipe(3 * UPDATE_EVERY, batch=64), progress=False)
+    assert task.photos.turns == 3
+    assert len(before | set(task.photos.view.tolist())) > 2
+    for slot, view in enumerate(task.photos.view.tolist()):
+        assert torch.equal(task.photos.pixels[slot], task.signal.train.pixels[view])
+
+
+def test_divergence_keeps_the_best_weights():
+    task = Radiance(scene(train=3, test=1, size=8), samples=1024, resolution=8)
+
+    def poison(state):
+        if state.step == 40:
+            torch.nn.init.constant_(state.field.colour.output.weight, torch.nan)
+
+    poison.every = 1
+    result = run(task, field(), recipe(80), callbacks=[poison], progress=False)
+    assert "diverged at step 40" in result.stopped
+    assert all(p.isfinite().all() for p in result.field.parameters())
+    assert np.isfinite(result.metrics["psnr"])
+
+
+@pytest.mark.gpu
+def test_a_captured_step_trains():
+    task = Radiance(scene(), samples=2**14, resolution=32)
+    for module in (field(), staf.radiance(6, 4, activation="staf", width=32, features=32, depth=2, omega0=20.0)):
+        result = run(
+            task, module.cuda(), recipe(150, precision="tf32"), execution=staf.ops.Execution("cuda"), progress=False
+        )
+        assert not [note for note in result.notes if "captured" in note]
+        assert result.metrics["psnr"] > 15

@@ -1,0 +1,66 @@
+"""Small networks of any activation, and their parts computed apart."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from staf.nn import CoordinateMLP
+from staf.nn.perceptron import Family, _aligned_parts, in_parts
+
+FAMILIES = {
+    "staf": Family("staf", omega0=40.0, terms=3),
+    "siren": Family("siren", omega0=20.0, hidden_omega0=10.0),
+    "finer": Family("finer", first_bias=1.0),
+    "wire": Family("wire", omega0=10.0, sigma=5.0),
+    "gauss": Family("gauss", sigma=5.0),
+    "relu": Family("relu"),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_activation_with_and_without_an_encoding(name, generator):
+    class Doubled(torch.nn.Module):
+        out_features = 6
+
+        def forward(self, x):
+            return torch.cat([x, 2 * x], -1)
+
+    for encoding in (None, Doubled()):
+        field = FAMILIES[name].network(3, 4, width=16, depth=2, encoding=encoding, generator=generator)
+        values = field(torch.rand(7, 3) * 2 - 1)
+        assert values.shape == (7, 4)
+        values.square().sum().backward()
+        assert all(p.grad is not None and p.grad.isfinite().all() for p in field.parameters())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"activation": "tanh"}, "activation is 'tanh', which is unknown"),
+        ({"activation": "relu", "omega0": 5.0}, "omega0 has no effect with activation='relu'"),
+        ({"activation": "siren", "sigma": 5.0}, "sigma has no effect with activation='siren'"),
+        ({"activation": "siren", "terms": 2}, "terms has no effect"),
+        ({"activation": "staf", "first_bias": 1.0}, "first_bias has no effect"),
+    ],
+)
+def test_constants_of_other_activations_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Family(**arguments)
+
+
+@pytest.mark.parametrize("name", ["staf", "relu"])
+def test_parts_are_those_of_the_whole(name, generator):
+    field = FAMILIES[name].network(5, 7, width=8, depth=2, generator=generator)
+    assert isinstance(field, CoordinateMLP)
+    x, y = torch.rand(6, 3), torch.rand(6, 2)
+    whole = field(torch.cat([x, y], -1))
+    for parts in (in_parts(field, (x, y), (1, 6)), _aligned_parts(field, (x, y), (1, 6), None)):
+        torch.testing.assert_close(torch.cat(parts, -1), whole)
+    for parts in (in_parts(field, (x, y), (1, 6), wanted=1), _aligned_parts(field, (x, y), (1, 6), 1)):
+        assert len(parts) == 1
+        torch.testing.assert_close(parts[0], whole[:, :1])
+    exact = torch.autograd.grad(whole.square().sum(), list(field.parameters()))
+    again = torch.cat(_aligned_parts(field, (x, y), (1, 6), None), -1)
+    for ours, theirs in zip(torch.autograd.grad(again.square().sum(), list(field.parameters())), exact, strict=True):
+        torch.testing.assert_close(ours, theirs)

@@ -1,0 +1,188 @@
+"""Every table and figure of the paper runs on small data by the same code, and says what it needs and what was run."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paper import EXPERIMENTS, PAPER, UNAVAILABLE
+from paper.__main__ import load, main
+from paper.data.sources import Source
+from paper.measures.perceptual import lpips_model
+from paper.report import overview
+from paper.report.side_by_side import values_of
+from paper.runner import load_results
+from paper.study.image_runs import Grid, ImageRuns
+from paper.study.rows import PROTOCOLS, Length, Row, plan_for
+from staf.kinds import Image
+from staf.metrics.lpips import SHAPES
+
+COMMON = ["--workers", "1", "--device", "cpu", "--no-progress"]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    # No weights of LPIPS of the machine's own.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("STAF_LPIPS_WEIGHTS", raising=False)
+    lpips_model.cache_clear()
+    yield tmp_path
+    lpips_model.cache_clear()
+
+
+@pytest.mark.parametrize("name", list(PAPER))
+def test_a_quick_run_has_its_tables_and_draws_its_figures(name, quick_results, tmp_path, capsys):
+    folder = quick_results / f"{name}-quick"
+    assert main([name, "--draw-only", "--folder", str(folder)]) == 0
+    said = capsys.readouterr()
+    assert not said.err
+    study = load(name)
+    for table in study.tables(load_results(folder, name)):
+        assert table.title in said.out
+    drawn = [Path(line) for line in said.out.splitlines() if line.startswith(str(folder))]
+    assert folder / f"{name}.md" in drawn
+    assert any(path.suffix == ".png" for path in drawn) or name == "shapes"
+    for path in drawn:
+        assert path.stat().st_size > 100
+
+
+def test_the_list_says_what_each_needs_takes_and_what_was_run(capsys):
+    assert main(["--list"]) == 0
+    text = capsys.readouterr().out
+    for name in PAPER:
+        study = load(name)
+        assert study.needs, name
+        assert study.time, name
+        assert re.search(rf"^  {name} ", text, flags=re.M)
+    for name, why in UNAVAILABLE.items():
+        assert f"{name:26}{why}" in text
+        assert name not in EXPERIMENTS
+    assert text.count("run so far: ") == len(PAPER)
+
+
+def test_what_was_run_is_counted_from_the_kept_data(tmp_path, monkeypatch):
+    monkeypatch.setattr(overview, "DATA", tmp_path)
+    assert overview.what_is_run("kodak") == "nothing"
+    run = {"configuration": {"protocol": "ours"}, "details": {"images": {"a": {}, "b": {}}}, "date": "2026-11-16T01"}
+    (tmp_path / "kodak.json").write_text(json.dumps([run, {**run, "configuration": {"protocol": "paper"}}]))
+    assert overview.what_is_run("kodak") == "2 runs on 2 images (ours 1, paper 1), 2026-11-16"
+    (tmp_path / "kodak.json").write_text("[]")
+    assert overview.what_is_run("kodak") == "nothing"
+
+
+def test_every_name_of_the_specification_is_there():
+    wanted = {
+        "kodak", "celeba", "div2k", "image-curves", "tokyo", "audio", "shapes", "nerf", "super-resolution", "denoising",
+        "activation-maps", "activation-distributions", "component-ablation", "sharing-ablation", "tau-ablation",
+        "cost-table", "matched-parameters", "hash-grid", "dynamics", "freezing", "lpips-training", "ntk-image",
+        "ntk-audio", "activations", "distortion-perception",
+    }  # fmt: skip
+    assert wanted <= {*PAPER, *UNAVAILABLE}
+
+
+def test_many_images_train_together_as_they_do_apart(here):
+    rng = np.random.default_rng(0)
+    names = ("first", "second", "third")
+    for name in names:
+        np.save(f"{name}.npy", rng.integers(0, 256, (9, 8, 3), np.uint8))
+    words = ["kodak", "--images", *(f"{name}.npy" for name in names), "--rows", "siren", "--iterations", "3"]
+    words += ["--protocols", "released", *COMMON, "--no-figures"]
+    assert main([*words, "--folder", "apart"]) == 0
+    assert main([*words, "--together", "--folder", "together"]) == 0
+    (together,) = load_results("together", "kodak")
+    apart = {result.data_name: result.metrics["psnr"] for result in load_results("apart", "kodak")}
+    assert together.details["together"] == 3
+    assert values_of([together], "psnr") == pytest.approx(apart, abs=0.02)
+    assert together.metrics["psnr"] == pytest.approx(np.mean(list(apart.values())), abs=0.02)
+
+
+def test_lpips_is_a_column_and_a_loss_where_its_weights_are(here, monkeypatch, capsys):
+    import torch
+    from safetensors.torch import save_file
+
+    generator = torch.Generator().manual_seed(0)
+    save_file({n: torch.rand(shape, generator=generator) / 50 for n, shape in SHAPES.items()}, "lpips.safetensors")
+    monkeypatch.setenv("STAF_LPIPS_WEIGHTS", str(here / "lpips.safetensors"))
+    np.save("square.npy", np.random.default_rng(0).integers(0, 256, (32, 32, 3), np.uint8))
+    rows = ["mse", "mse + 0.03 lpips"]
+    words = ["lpips-training", "--images", "square.npy", "--iterations", "4", "--protocols", "ours", "--rows", *rows]
+    assert main([*words, *COMMON, "--folder", "r"]) == 0
+    assert "LPIPS, our default" in capsys.readouterr().out
+    plain, with_lpips = sorted(load_results("r", "lpips-training"), key=lambda r: r.configuration["perceptual"])
+    assert with_lpips.configuration["perceptual"] == 0.03
+    assert plain.metrics["lpips"] > 0
+    assert plain.metrics["psnr"] != with_lpips.metrics["psnr"]
+
+
+def test_without_weights_a_loss_of_lpips_says_how_to_get_them(here, capsys):
+    np.save("square.npy", np.random.default_rng(0).integers(0, 256, (32, 32, 3), np.uint8))
+    words = ["lpips-training", "--images", "square.npy", "--iterations", "1", "--protocols", "ours"]
+    assert main([*words, "--rows", "mse + 0.03 lpips", *COMMON, "--folder", "r"]) == 1
+    assert "run `python -m staf.metrics.lpips_convert` once" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_row_changes_its_network_and_recipe_under_every_protocol(protocol):
+    image = Image(np.random.default_rng(0).integers(0, 256, (16, 16, 3), np.uint8))
+    row = Row("x", "staf", {"terms": 3, "train": ("phase",)}, {"freeze_activations_from": 2})
+    plan = plan_for(image, row, protocol, Length(7), "cpu")
+    arguments = plan.field(0).architecture["arguments"]
+    assert (arguments["terms"], arguments["train"]) == (3, ["phase"])
+    assert (plan.recipe.freeze_activations_from, plan.recipe.steps) == (2, 7)
+    assert arguments["law"] == {"paper": "theorem", "released": "released", "ours": "siren_start"}[protocol]
+
+
+def test_iterations_are_steps_or_epochs_and_batches_are_the_papers():
+    image = Image(np.zeros((100, 100, 3), np.uint8))
+    steps = plan_for(image, Row("x", "incode"), "released", Length(5), "cpu").recipe
+    assert (steps.steps, steps.epochs, steps.batch, steps.rate) == (5, None, None, 9e-4)
+    epochs = plan_for(image, Row("x", "incode"), "released", Length(5, epochs=True), "cpu").recipe
+    assert (epochs.steps, epochs.epochs, epochs.batch) == (None, 5, 4096)
+
+
+def test_a_grid_leaves_out_protocols_that_a_row_has_not():
+    rows = [Row("a", "staf"), Row("b", "siren", protocols=("ours",))]
+    runs = Grid(rows, ["paper", "ours"], [0, 1], Length(1)).runs(["x", "y"])
+    assert len([run for run in runs if run.row.name == "a"]) == 8
+    assert {run.protocol for run in runs if run.row.name == "b"} == {"ours"}
+
+
+def test_the_place_of_a_file_is_no_part_of_its_result(here):
+    picture = np.random.default_rng(0).integers(0, 256, (4, 4, 3), np.uint8)
+    np.save("here.npy", picture)
+    np.save("there.npy", picture)
+    (run,) = Grid([Row("a", "staf")], ["ours"], [0], Length(1)).runs(["x"])
+    first, second = (ImageRuns("kodak", {"x": Source(f"{name}.npy")}).data(run) for name in ("here", "there"))
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["kodak", "--images", "black.npy", "--rows", "sirn"], "--rows must be of staf, siren"),
+        (["kodak"], "--images must name"),
+        (["activations", "--data", "."], "--data has no effect"),
+        (["ntk-audio"], "--recording must name"),
+    ],
+)
+def test_mistakes_are_named(words, message, here, capsys):
+    np.save("black.npy", np.zeros((4, 4, 3), np.uint8))
+    assert main([*words, *COMMON]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_all_of_them_make_one_page(here, capsys):
+    names = ["activations", "sharing-ablation"]
+    assert main(["all", "--quick", "--folder", "q", "--only", *names]) == 0
+    page = Path("q/index.html").read_text("utf-8")
+    for name in names:
+        assert f"<h2>{name}</h2>" in page
+    for picture in re.findall(r'src="([^"]+)"', page):
+        assert Path("q", picture).is_file()
+    assert "none of its numbers is a result" in page
+    assert "nerf" in page

@@ -1,0 +1,86 @@
+"""What a user types at a prompt: modules, arrays, devices, figures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import staf
+
+
+@pytest.fixture(scope="module")
+def fit():
+    picture = np.random.default_rng(0).random((6, 5)).astype(np.float32)
+    field = staf.siren(2, 1, width=8, depth=2, generator=torch.Generator().manual_seed(0))
+    return staf.fit(picture, field=field, steps=3, device="cpu", progress=False)
+
+
+POINTS = np.array([[0.0, 0.5], [-1.0, 1.0]])
+
+
+def test_a_fitted_field_is_a_module(fit, tmp_path):
+    field = fit.field
+    assert isinstance(field, nn.Module)
+    other = staf.load(fit.save(tmp_path / "f.safetensors"))
+    with torch.no_grad():
+        for parameter in other.parameters():
+            parameter.zero_()
+    other.load_state_dict(field.state_dict())
+    assert torch.equal(other(POINTS), field(POINTS))
+    larger = nn.Sequential(field, nn.Linear(1, 4))
+    assert larger(torch.zeros(3, 2)).shape == (3, 4)
+
+
+def test_arrays_are_coordinates(fit):
+    tensor = torch.from_numpy(POINTS)
+    assert torch.equal(fit.field(POINTS), fit.field(tensor))
+    assert torch.equal(fit.field.predict(POINTS), fit.field.predict(tensor))
+    assert torch.equal(fit.field.gradient(POINTS), fit.field.gradient(tensor))
+    assert fit.field.laplacian(POINTS).shape == (2, 1)
+
+
+def test_dtypes_work_or_are_refused(fit, tmp_path):
+    field = staf.load(fit.save(tmp_path / "f.safetensors"))
+    double = field.to(torch.float64)
+    assert double is field
+    assert double(POINTS).dtype == torch.float64
+    assert torch.allclose(double(POINTS).float(), fit.field(POINTS), atol=1e-4)
+    with pytest.raises(TypeError, match="dtype must be"):
+        field.to(torch.float16)
+    assert field.to("cpu") is field
+
+
+@pytest.mark.parametrize("device", ["mps", "meta", "nonsense", "xpu:3"])
+def test_a_device_that_is_not_there(device):
+    with pytest.raises(ValueError, match="device must be 'cpu', 'cuda' or 'cuda:N', got"):
+        staf.fit(np.eye(4, dtype=np.float32), steps=1, device=device, progress=False)
+
+
+def test_plot_and_report(fit, tmp_path):
+    assert fit.plot().axes[0].lines
+    page = fit.report(tmp_path / "page.html").read_text("utf-8")
+    assert "dB" in page
+    assert str(tmp_path) not in page
+
+
+def test_a_network_given_by_hand_has_its_own_rates():
+    picture = np.random.default_rng(0).random((6, 5)).astype(np.float32)
+    rates = {}
+    for make in (staf.staf, staf.siren, staf.ffn):
+        field = make(2, 1, width=8, depth=2, generator=torch.Generator().manual_seed(0))
+        fit = staf.fit(picture, field=field, steps=1, device="cpu", progress=False)
+        rates[make.__name__] = fit.recipe.rate
+    assert rates == {name: staf.nn.NETWORKS[name].rates.full_batch for name in rates}
+    assert len(set(rates.values())) == 3
+
+
+def test_a_fitted_field_is_trained_further(fit):
+    picture = np.random.default_rng(0).random((6, 5)).astype(np.float32)
+    again = staf.fit(picture, field=fit.field, steps=1, device="cpu", progress=False)
+    assert again.module is fit.module
+
+
+def test_dir_shows_the_surface():
+    assert dir(staf) == sorted(staf.__all__)

@@ -1,0 +1,35 @@
+"""Headless Chromium with WebGL2 and WebGPU in software."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.reports.browser import FLAGS, Browser
+
+SOFTWARE = ["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+WEBGPU = ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan"]
+# Programs of the graphics card are compiled and run on the CPU here, beside other tests.
+SECONDS = 120.0
+NO_WEBGL = ["--disable-3d-apis"]
+
+
+class GpuBrowser(Browser):
+    """A browser that draws with software; `webgpu` is off unless asked for, `webgl` on unless not."""
+
+    def __init__(self, *, webgl: bool = True, webgpu: bool = False) -> None:
+        kept = [flag for flag in FLAGS if flag != "--disable-gpu"]
+        super().__init__([*kept, *(SOFTWARE if webgl else NO_WEBGL), *(WEBGPU if webgpu else [])], seconds=SECONDS)
+
+    def promise(self, expression: str) -> Any:
+        """The value that a promise comes to."""
+        answer = self.call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, timeout=120_000
+        )
+        if "exceptionDetails" in answer:
+            raise RuntimeError(f"{answer['exceptionDetails']}")
+        return answer["result"].get("value")
+
+    def apply(self, function: str, *arguments: Any) -> Any:
+        """What a JavaScript function, which may be asynchronous, makes of arguments given as data."""
+        return self.promise(f"({function})(...{json.dumps(arguments)})")
