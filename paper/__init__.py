@@ -20,6 +20,7 @@ PAPER = {
     "lpips-training": "paper.experiments.lpips_training",
     "audio": "paper.experiments.audio",
     "shapes": "paper.experiments.shapes",
+    "nerf": "paper.experiments.nerf",
     "super-resolution": "paper.experiments.super_resolution",
     "denoising": "paper.experiments.denoising",
     "component-ablation": "paper.experiments.component_ablation",
@@ -48,5 +49,4 @@ EXPERIMENTS = {**PAPER, **OTHERS}
 UNAVAILABLE = {
     "tokyo": "the panorama by hash grids with swapped activations: hash grids have no plan yet",
     "hash-grid": "STAF, SIREN and a hash grid on one image: hash grids have no plan yet",
-    "nerf": "five Blender scenes: scenes cannot be fitted yet",
 }

@@ -112,8 +112,8 @@ def runs(scene: staf.Scene, rows: list[Row], device: str) -> Iterator[tuple[str,
             name = f"rate of mlp {model} {rate:g}"
             yield name, partial(fit, quick, "mlp", model, seconds=SEARCH, rate=rate, device=device)
     for model in MODELS:
-        rate = best_rate(rows, model)
-        yield f"mlp {model} {PERCEPTRONS:g} s", partial(whole, "mlp", model, seconds=PERCEPTRONS, rate=rate)
+        found = best_rate(rows, model)
+        yield f"mlp {model} {PERCEPTRONS:g} s", partial(whole, "mlp", model, seconds=PERCEPTRONS, rate=found)
     yield f"mlp staf {LONG:g} s", partial(whole, "mlp", "staf", seconds=LONG, rate=best_rate(rows, "staf"))
     yield f"grid staf {LONG:g} s", partial(whole, "grid", "staf", seconds=LONG)
     for model in MODELS:
