@@ -65,7 +65,8 @@ tags = [(256, side), (257, side), (258, 8), (259, 8), (262, 1), (273, tables), (
 tags.append((279, tables + 4 * count))
 directory = b"".join(struct.pack("<HHII", tag, 4, count if tag in (273, 279) else 1, value) for tag, value in tags)
 file = b"II*\\0" + struct.pack("<IH", 8, entries) + directory + bytes(4)
-file += struct.pack(f"<{count}I", *starts) + struct.pack(f"<{count}I", *[len(strips[i % 16]) for i in range(count)]) + b"".join(strips)
+lengths = [len(strips[i % 16]) for i in range(count)]
+file += struct.pack(f"<{2 * count}I", *starts, *lengths) + b"".join(strips)
 path.write_bytes(file)
 assert len(file) < 2**24
 mapped = mapped_image(path, "TIFF", 2**31)
