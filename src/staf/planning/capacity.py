@@ -19,7 +19,7 @@ HOLDS = 8
 # Resolutions grow by about this much from level to level, from so many cells along the longest side.
 GROWTH, COARSEST, MOST_LEVELS = 1.5, 16, 16
 # The quality that a grid is made for where none is asked for, in dB, by type of device; above 59 dB an 8-bit picture is
-# exact. Such a grid has no more parameters than the picture has values.
+# exact.
 GOAL = {"cpu": 45.0, "cuda": 59.0}
 # A trained grid with cells of k pixels ends this much above the picture reduced k times and enlarged again, at least.
 GAIN = 7.0
@@ -79,13 +79,11 @@ def _grid(s: Situation, shape: tuple[int, ...], why: str) -> Choice:
         finest, loss = math.ceil(finest / 1.25), "the budget trains no more"
     entries = math.ceil(math.log2(_vertices(finest, sides)))
     entries = min(max(entries, LEAST_ENTRIES), MOST_ENTRIES[device])
-    behind_it = {} if s.asked.decoder is None else {"activation": s.asked.decoder}
-    arguments = {**grid_arguments(shape, finest, entries), **behind_it}
-    values = math.inf if s.budget.target_db is not None else s.points * int(s.source.out_features)
-    while entries > LEAST_ENTRIES and _parameters(s, arguments) > values:
-        entries -= 1
-        arguments["log2_entries"] = entries
-    count = _parameters(s, arguments)
+    arguments: dict[str, Any] = grid_arguments(shape, finest, entries)
+    if s.asked.decoder is not None:
+        arguments["activation"] = s.asked.decoder
+    field = NETWORKS["ngp"].factory(s.in_features, int(s.source.out_features), device="meta", **arguments)
+    count = sum(p.numel() for p in field.parameters())
     behind = f" with {s.asked.name}'s activation behind it" if s.asked.decoder is not None else ""
     reason = (
         f"{why}a hash grid of {arguments['levels']} levels up to {finest:,} cells, 2^{entries} entries each, "
@@ -94,11 +92,6 @@ def _grid(s: Situation, shape: tuple[int, ...], why: str) -> Choice:
     if loss is not None:
         reason += f"; cells of {max(shape) / finest:.2g} {'samples' if len(shape) != 2 else 'pixels'}, because {loss}"
     return Choice(reason, arguments=arguments, network=NETWORKS["ngp"])
-
-
-def _parameters(s: Situation, arguments: dict[str, Any]) -> int:
-    field = NETWORKS["ngp"].factory(s.in_features, int(s.source.out_features), device="meta", **arguments)
-    return sum(p.numel() for p in field.parameters())
 
 
 def _cell(s: Situation, shape: tuple[int, ...]) -> tuple[int, str | None]:
