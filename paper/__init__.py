@@ -21,6 +21,7 @@ PAPER = {
     "tokyo": "paper.experiments.tokyo",
     "audio": "paper.experiments.audio",
     "shapes": "paper.experiments.shapes",
+    "nerf": "paper.experiments.nerf",
     "super-resolution": "paper.experiments.super_resolution",
     "denoising": "paper.experiments.denoising",
     "component-ablation": "paper.experiments.component_ablation",
@@ -46,7 +47,3 @@ OTHERS = {
     "restoration-search": "paper.searches.restoration_search",
 }
 EXPERIMENTS = {**PAPER, **OTHERS}
-# Tables and figures of the paper that cannot be run yet, and why.
-UNAVAILABLE = {
-    "nerf": "five Blender scenes: scenes cannot be fitted yet",
-}
