@@ -5,6 +5,7 @@ class WebGpu {
   static async start(field) {
     const adapter = navigator.gpu && await navigator.gpu.requestAdapter();
     if (!adapter) throw new Error('there is no WebGPU');
+    if (isGiven(field)) throw new Error('scenes are computed with WebGL2');
     const made = new WebGpu(await adapter.requestDevice(), field);
     await made.#check();
     return made;
