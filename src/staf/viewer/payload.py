@@ -42,9 +42,9 @@ def payload(graph: g.Graph, meant: Meaning, *, half: bool = False) -> Payload:
 
     What multiplies coordinates stays float32, because it holds the frequencies themselves.
 
-    >>> from staf.export.meaning import meaning
+    >>> from staf.signals.value_transform import IDENTITY
     >>> graph = g.Graph(2, [g.Dense(0, np.ones((8, 2)), np.zeros(8))])
-    >>> held = payload(graph, meaning({}))
+    >>> held = payload(graph, Meaning("values", "field", "centres", IDENTITY, {}))
     >>> held.description["steps"][0]["arrays"]["bias"], len(held.numbers)
     ({'at': 64, 'shape': [8], 'type': 'f32'}, 96)
     """

@@ -204,7 +204,8 @@ class Engine {
   *run(block, first, count) {
     const rows = yield* this.#fastRows(block, first, count);
     if (rows) this.#upload(rows);
-    else this.#draw(block, first, Math.min(count, this.capacity(block.lanes || POINTS)));
+    // A tile may have been cut before the card was found to be slow; only one cut for WebGPU does not fit.
+    else this.#draw(block, first, Math.min(count, (block.lanes || POINTS) === POINTS ? 4 * this.quads : this.quads));
   }
 
   /** The outputs from WebGPU, or null where there is none; one tile at a time. */
