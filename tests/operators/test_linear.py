@@ -15,6 +15,7 @@ from staf.operators import (
     Mask,
     MaskedFourier,
     SampleMeans,
+    cone_beam,
     fan_beam,
     parallel_beam,
 )
@@ -39,6 +40,10 @@ OPERATORS = {
     "Fourier": MaskedFourier(MASK),
     "Fourier, two coils": MaskedFourier(MASK, COILS),
     "parallel rays": parallel_beam((6, 5), ANGLES),
+    "cone of rays": cone_beam(
+        (3, 5, 4), ANGLES, source_distance=9, detector_distance=9, detectors=(4, 5), detector_size=2.0
+    ),
+    "some rays": parallel_beam((6, 5), ANGLES).part(torch.tensor([3, 17, 20])),
     "fan of rays": fan_beam((6, 5), ANGLES, source_distance=10, detector_distance=10, detectors=9, detector_size=2.0),
 }
 

@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from staf._typing import Bool
-from staf.operators import GaussianBlur, LinearOperator, Mask, MaskedFourier
+from staf.operators import BeamIntegrals, GaussianBlur, LinearOperator, Mask, MaskedFourier, RayIntegrals
 from staf.tasks.choice import Candidate
 from staf.tasks.filling import filled
 from staf.tasks.inverse import InverseProblem
+from staf.tasks.tomography_classical import SART_WEIGHTS, WINDOWS, filtered_backprojection, sart
 
 # Of total variation, in units of the value range, for an operator of norm 1.
 WEIGHTS = (1e-4, 1e-3, 1e-2, 1e-1)
@@ -101,7 +102,11 @@ METHODS: dict[str, Method] = {
         wiener, BALANCES, lambda operator: isinstance(operator, GaussianBlur) and len(operator.input_shape) == 2
     ),
     "zero-filled": Method(zero_filled, (0.0,), lambda operator: isinstance(operator, MaskedFourier)),
-    "total variation": Method(total_variation, WEIGHTS, lambda operator: True),
+    "filtered backprojection": Method(
+        filtered_backprojection, WINDOWS, lambda operator: isinstance(operator, BeamIntegrals)
+    ),
+    "SART with total variation": Method(sart, SART_WEIGHTS, lambda operator: isinstance(operator, RayIntegrals)),
+    "total variation": Method(total_variation, WEIGHTS, lambda operator: not isinstance(operator, RayIntegrals)),
 }
 
 
