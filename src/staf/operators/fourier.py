@@ -61,6 +61,11 @@ class MaskedFourier:
         seen = torch.fft.fftshift(torch.fft.ifftn(grid, dim=self._axes, norm="ortho"), dim=self._axes)
         return (seen * self._sensitivities(y).conj()).sum(len(leading)).real
 
+    def to(self, device: torch.device | str) -> MaskedFourier:
+        """The same mask and sensitivities on another device."""
+        there = None if self.sensitivities is None else self.sensitivities.to(device)
+        return MaskedFourier(self.mask.to(device), there)
+
     def _sensitivities(self, like: Tensor) -> Tensor:
         dtype = torch.complex128 if like.dtype == torch.float64 else torch.complex64
         if self.sensitivities is None:
