@@ -15,6 +15,7 @@ from staf.operators.linear import LinearOperator, SampleMeans
 from staf.operators.mask import Mask
 from staf.operators.noise import PhotonNoise, TransmissionNoise
 from staf.operators.rays import RayIntegrals
+from staf.operators.window import Window
 
 __all__ = [
     "AreaDownsampling",
@@ -31,6 +32,7 @@ __all__ = [
     "RayIntegrals",
     "SampleMeans",
     "TransmissionNoise",
+    "Window",
     "cartesian_mask",
     "cone_beam",
     "fan_beam",

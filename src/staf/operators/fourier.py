@@ -38,9 +38,9 @@ class MaskedFourier:
             )
         self.mask, self.sensitivities = mask, sensitivities
         self.index = mask.flatten().nonzero().squeeze(-1)
-        self.input_shape = tuple(mask.shape)
+        self.input_shape: tuple[int, ...] = tuple(mask.shape)
         self.coils = 1 if sensitivities is None else len(sensitivities)
-        self.output_shape = (self.coils, len(self.index), 2)
+        self.output_shape: tuple[int, ...] = (self.coils, len(self.index), 2)
         self._axes = tuple(range(-mask.dim(), 0))
 
     def A(self, x: Tensor) -> Tensor:
