@@ -20,7 +20,7 @@ _HOMES = {
     **dict.fromkeys(("WindowedField", "WindowedFit", "fit_windows", "load_windows"), "staf.windows"),
     **dict.fromkeys(("FieldSet", "load_many"), "staf.storage.field_set"),
     **dict.fromkeys(("FileError",), "staf.storage"),
-    **dict.fromkeys(("Audio", "Grid", "Image", "Scene", "Shape", "open"), "staf.kinds"),
+    **dict.fromkeys(("Audio", "Grid", "Image", "Scene", "Shape", "Video", "open"), "staf.kinds"),
     **dict.fromkeys(("Signal", "SignalError"), "staf.signals"),
     **dict.fromkeys(("Occupancy",), "staf.kinds.shape.task"),
     **dict.fromkeys(("Radiance",), "staf.kinds.scene.task"),
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from staf.kinds import Image as Image
     from staf.kinds import Scene as Scene
     from staf.kinds import Shape as Shape
+    from staf.kinds import Video as Video
     from staf.kinds import open as open
     from staf.kinds.scene.task import Radiance as Radiance
     from staf.kinds.shape.task import Occupancy as Occupancy

@@ -24,6 +24,7 @@ __all__ = [
     "Kind",
     "Scene",
     "Shape",
+    "Video",
     "from_metadata",
     "open",
     "register",
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from staf.kinds.registry import Format, Kind, from_metadata, register, unregister
     from staf.kinds.scene.signal import Scene
     from staf.kinds.shape.signal import Shape
+    from staf.kinds.video.signal import Video
 
 
 def __getattr__(name: str) -> object:

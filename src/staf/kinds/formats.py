@@ -6,10 +6,9 @@ from staf.kinds.registry import Format, kinds
 
 HEAD_BYTES = 256
 
-# Files of no kind, named so that a message can say what they are. They come last: MP4 and ZIP have relatives above.
+# Files of no kind, named so that a message can say what they are. They come last: ZIP has relatives above.
 OTHERS = (
     Format("PDF", "document", ((0, b"%PDF"),)),
-    Format("MP4", "video", ((4, b"ftyp"),)),
     Format("ZIP", "archive", ((0, b"PK\x03\x04"),)),
 )
 
