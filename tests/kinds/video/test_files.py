@@ -53,9 +53,7 @@ def test_a_part_is_read_by_seeking_and_is_the_same_as_in_the_whole(folder):
 
 
 def test_what_is_too_large_is_refused_before_it_is_decoded(folder):
-    with pytest.raises(
-        SignalError, match=r"24 frames of 48x32, 36,864 pixels, more than max_pixels=30000: take a part"
-    ):
+    with pytest.raises(SignalError, match=r"24 frames of 48x32, 36,864 pixels, more than max_pixels=30000"):
         staf.open(folder / "clip.mp4", max_pixels=30_000)
     assert staf.Video.read(folder / "clip.mp4", every=2, max_pixels=30_000).shape[0] == 12
 

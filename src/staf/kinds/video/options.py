@@ -92,8 +92,8 @@ class Render(RenderKind):
         times = {"rate": self.rate, "speed": self.speed, "start": self.start, "stop": self.stop}
         if self.at is not None and (given := [name for name, value in times.items() if value is not None]):
             raise SignalError(f"--{given[0]} is of a film, and --at of one picture: give one of them")
-        named = {**times, "at": self.at, "scale": self.scale, "size": parse_size(self.size)}
-        named["crop"] = parse_crop(self.crop)
+        named: Document = {**times, "at": self.at, "scale": self.scale}
+        named |= {"size": parse_size(self.size), "crop": parse_crop(self.crop)}
         return {name: value for name, value in named.items() if value is not None}
 
     def ending(self, signal: Signal, how: Document, convention: Convention) -> str:

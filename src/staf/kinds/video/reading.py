@@ -89,7 +89,7 @@ def read_gif(path: Path, limit: int, part: Part = WHOLE) -> Video:
                     continue
                 seconds.append(lasts)
                 seen = picture.convert("RGBA")
-                if seen.getextrema()[3][0] < 255:
+                if np.asarray(seen)[..., 3].min() < 255:
                     white = PIL.Image.new("RGBA", seen.size, "white")
                     seen = PIL.Image.alpha_composite(white, seen)
                     if not notes:

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -313,15 +313,15 @@ class Video(Signal):
         path: str | os.PathLike[str],
         *,
         device: torch.device | str | None = None,
-        **where: object,
+        **where: Any,
     ) -> Path:
         """As `render(...).save(path)`, frame by frame, so that a film of any length fits in memory."""
         from staf.kinds.video.films import write_film
 
         rate = where.get("rate")
-        count = self.output_grid(**where).shape[0]  # type: ignore[arg-type]
+        count = self.output_grid(**where).shape[0]
         frames = self.as_bytes(self.rendered_frames(predict, where, device=device))
-        return write_film(path, frames, self.rate if rate is None else float(rate), count)  # type: ignore[arg-type]
+        return write_film(path, frames, self.rate if rate is None else float(rate), count)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes MP4 (H.264), GIF or NPY by the suffix, frame by frame, whole or not at all."""
