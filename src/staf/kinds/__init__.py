@@ -22,6 +22,7 @@ __all__ = [
     "Grid",
     "Image",
     "Kind",
+    "PointCloud",
     "Scene",
     "Shape",
     "Video",
@@ -34,6 +35,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from staf.kinds.audio.signal import Audio
+    from staf.kinds.cloud.signal import PointCloud
     from staf.kinds.grid.signal import Grid
     from staf.kinds.image.sample import SAMPLES, sample_photo
     from staf.kinds.image.signal import Image
