@@ -98,6 +98,7 @@ def _prepared(coordinates: Tensor, units: Sequence[float] | None, differentiable
 
 
 def evaluated(field: FieldLike, x: Tensor) -> Tensor:
+    """field(x), (n, d) to (n, c), such that its derivatives are whole: FINER's include the part that training omits."""
     module = getattr(field, "module", field)
     parts = [part for part in module.modules() if isinstance(part, Finer)] if isinstance(module, nn.Module) else []
     hooks = [part.register_forward_hook(_whole_finer) for part in parts]

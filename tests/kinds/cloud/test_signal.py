@@ -86,7 +86,7 @@ def test_a_cloud_without_normals_says_what_to_do_and_can_estimate_them():
     assert ((found.normals * normals).sum(1) > 0.9).all()
     assert "estimated" in found.notes[-1]
     # Two bodies have two outsides.
-    two = np.concatenate([points, points + [20.0, 0, 0]])
+    two = np.concatenate([points, points + np.array([20.0, 0, 0])])
     assert ((estimated_normals(two) * np.concatenate([normals] * 2)).sum(1) > 0.9).all()
     with pytest.raises(SignalError, match="at least 4 points"):
         estimated_normals(points[:3])

@@ -45,8 +45,8 @@ class SignedDistance:
 
     The third term is the eikonal equation |grad f| = 1, which distances satisfy. The bounds are exact: a place at the
     distance r from a point of the cloud has |f| <= r, and one outside the cloud's box has f at least the distance to
-    the box. Places are other ones in every step: the task has each point of the cloud many times, each time with its own
-    places. Gradients of the loss go through second derivatives of the field.
+    the box. Places are other ones in every step: the task has each point of the cloud many times, with places of its
+    own each time. Gradients of the loss go through second derivatives of the field.
 
     Args:
         signal: a cloud with normals.

@@ -46,8 +46,9 @@ class Equation:
         dtype: torch.float32, or torch.float64 for relative errors below 1e-5 or so.
         seed: of the points.
 
+    >>> from staf.tasks.equations import initial
     >>> decay = Equation(
-    ...     [(0, 1)], lambda u, x: u.d(0) + u.value, [Condition(((0, 0),), 1.0)], solution=lambda x: torch.exp(-x), points=64
+    ...     [(0, 1)], lambda u, x: u.d(0) + u.value, [initial(1.0)], solution=lambda x: torch.exp(-x), points=64
     ... )
     >>> decay.points, decay.batch(None).coordinates.shape
     (64, torch.Size([2, 64, 1]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch
+from torch import nn
 
 from staf.planning import recipes
 from staf.planning.rules import OPTIMISER_ENTRIES, learning_rate
@@ -40,7 +41,7 @@ def rules(equation: Equation) -> dict[str, Rule | None]:
 
     def precision(s: Situation) -> Choice:
         if equation.dtype == torch.float64:
-            return Choice("float64, as asked", recipe={"precision": "fp32"}, start=lambda field: field.double())
+            return Choice("float64, as asked", recipe={"precision": "fp32"}, start=_in_float64)
         return Choice("products in float32", recipe={"precision": "fp32"})
 
     return {
@@ -50,3 +51,7 @@ def rules(equation: Equation) -> dict[str, Rule | None]:
         "rate": rate,
         "precision": precision,
     }
+
+
+def _in_float64(field: nn.Module) -> None:
+    field.double()
