@@ -36,6 +36,7 @@ MEASURES = {
     "iou": "IoU {:.4f}",
     "chamfer": "Chamfer {:.3g}",
     "normal_consistency": "normal consistency {:.4f}",
+    "worst_frame_psnr": "worst frame {:.2f} dB",
     "log_spectral_distance": "log-spectral distance {:.2f} dB",
 }
 
@@ -45,7 +46,7 @@ class FitShared(Overrides, FitOptions):
     """Options of `staf fit` for every kind of signal."""
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
-    """The signal: an image (PNG, JPEG, TIFF, WebP, NPY), audio, a mesh, an array (NPY, NPZ), or a scene's folder."""
+    """The signal: an image, audio, a mesh or point cloud, a video, an array (NPY, NPZ), or a scene's folder."""
     view: Flag = False
     """Show the fit in the browser while it trains, with a button that stops it."""
     model: Annotated[str, arg(metavar="NAME", help=f"The network: {', '.join(MODEL_NAMES)}.")] = "staf"
@@ -206,7 +207,8 @@ def _tell(options: Fit, terminal: Terminal, fit: FitResult, folder: Path, files:
     for note in fit.notes:
         terminal.note(f"note: {note}")
     metrics = _metrics(fit, files)
-    words = {"psnr": f"{metrics['psnr']:.2f} dB PSNR"}
+    # A task that fits no samples, such as a signed distance, has no PSNR.
+    words = {"psnr": f"{metrics['psnr']:.2f} dB PSNR"} if "psnr" in metrics else {}
     if "psnr_of_file" in metrics:
         words["psnr"] += f" ({metrics['psnr_of_file']:.2f} dB of the saved file)"
     others = {name: value for name, value in metrics.items() if not name.startswith("psnr")}

@@ -48,11 +48,11 @@ def capacity(s: Situation) -> Choice:
         return of_observation(s)
     shape = tuple(getattr(s.signal, "shape", ()))
     if s.asked.grid:
-        return _grid(s, shape, "") if shape else Choice()
+        return hash_grid(s, shape, "") if shape else Choice()
     values, parameters = s.points * int(s.source.out_features), s.asked.rows[0].parameters if s.asked.rows else 0
     if s.in_features != 2 or len(shape) != 2 or s.asked.decoder is None or values <= HOLDS * parameters:
         return Choice()
-    return _grid(s, shape, f"{parameters:,} parameters cannot hold {values:,} values: ")
+    return hash_grid(s, shape, f"{parameters:,} parameters cannot hold {values:,} values: ")
 
 
 def of_observation(s: Situation) -> Choice:
@@ -69,7 +69,8 @@ def of_observation(s: Situation) -> Choice:
     return Choice(reason, arguments=grid_arguments(shape, finest, 19))
 
 
-def _grid(s: Situation, shape: tuple[int, ...], why: str) -> Choice:
+def hash_grid(s: Situation, shape: tuple[int, ...], why: str) -> Choice:
+    """A hash grid for a signal of this shape, with the activation of the network asked for behind it; `why` leads."""
     device = "cpu" if s.on_cpu else "cuda"
     cell, loss = _cell(s, shape)
     seen = samples_seen(s)
