@@ -14,6 +14,7 @@ EXTRAS = {
     "export": ("onnx", "onnxruntime"),
     "track": ("tensorboard",),
     "plot": ("matplotlib",),
+    "cluster": ("ray", "fsspec"),
 }
 
 
