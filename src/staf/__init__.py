@@ -18,7 +18,7 @@ _HOMES = {
     **dict.fromkeys(("Fit", "FittedField", "fit", "load"), "staf.api"),
     **dict.fromkeys(("ManyFits", "fit_many"), "staf.many"),
     **dict.fromkeys(("WindowedField", "WindowedFit", "fit_windows", "load_windows"), "staf.windows"),
-    **dict.fromkeys(("FieldSet", "load_many"), "staf.storage.field_set"),
+    **dict.fromkeys(("FieldSet", "StackedFields", "load_many"), "staf.storage.field_set"),
     **dict.fromkeys(("FileError",), "staf.storage"),
     **dict.fromkeys(("Audio", "Grid", "Image", "PointCloud", "Scene", "Shape", "Video", "open"), "staf.kinds"),
     **dict.fromkeys(("Signal", "SignalError"), "staf.signals"),
@@ -100,6 +100,7 @@ if TYPE_CHECKING:
     from staf.signals import SignalError as SignalError
     from staf.storage import FileError as FileError
     from staf.storage.field_set import FieldSet as FieldSet
+    from staf.storage.field_set import StackedFields as StackedFields
     from staf.storage.field_set import load_many as load_many
     from staf.tasks import Reconstruction as Reconstruction
     from staf.training import Constant as Constant

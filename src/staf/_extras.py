@@ -16,6 +16,7 @@ EXTRAS = {
     "export": ("onnx", "onnxruntime"),
     "track": ("tensorboard",),
     "plot": ("matplotlib",),
+    "cluster": ("ray", "fsspec"),
 }
 
 

@@ -66,8 +66,16 @@ def options_for(words: Sequence[str]) -> type[FitShared]:
 
 
 def run(options: Fit, terminal: Terminal) -> int:
-    """Fit, write the run folder, say how good it is."""
+    """Fit, write the run folder, say how good it is; of several processes that torchrun started, the first one does."""
+    from staf.training.processes import several_processes
+
+    with several_processes() as processes:
+        return _run(options, terminal, first=processes.rank == 0)
+
+
+def _run(options: Fit, terminal: Terminal, *, first: bool) -> int:
     from staf.reports.run_folder import existing
+    from staf.training.processes import own_device
 
     if options.quiet and options.verbose:
         raise UserError("--quiet and --verbose contradict each other: give one of them")
@@ -75,13 +83,14 @@ def run(options: Fit, terminal: Terminal) -> int:
     options.use_threads()
     terminal.quiet = options.quiet
     signal = options.open(options.file)
-    device = options.device_name()
+    device = own_device(options.device_name())
     folder = options.out or Path("runs") / f"{signal.name}-{options.model}"
     checkpoint = folder / CHECKPOINT
     seed, budget = options.seed or 0, options.budget()
     with edge():
         _planned(options, signal, budget, device).field(seed)
-    check_folder(options, folder, "a fit" if existing(folder) else None)
+    if first:
+        check_folder(options, folder, "a fit" if existing(folder) else None)
     if options.resume:
         seed, budget = resumed(options, options.model, checkpoint)
     with edge():
@@ -92,6 +101,9 @@ def run(options: Fit, terminal: Terminal) -> int:
         plan = _planned(options, source, budget, device)
     if reason is not None:
         plan.reasons["sampling"] = reason
+    if not first:
+        _fit(dataclasses.replace(options, quiet=True), terminal, source, plan, seed, device, checkpoint, None)
+        return 0
     if options.explain or options.verbose:
         terminal.explain(f"{signal!r} on {device}:", plan.reasons.values())
     if options.verbose:

@@ -22,6 +22,7 @@ from staf.training.divergence import Divergence
 from staf.training.history import History, decibels
 from staf.training.precision import at_step
 from staf.training.prediction import predictor
+from staf.training.processes import current
 from staf.training.progress import Shown
 from staf.training.recipe import Recipe
 from staf.training.result import Result
@@ -65,6 +66,7 @@ class Loop:
         if several and any(hasattr(callback, "finish") for callback in callbacks):
             raise ValueError("a callback with finish(module) belongs to a single fit, got several networks")
         self.fields, self.recipe, self.seed = fields, recipe, seed
+        self.processes = current()
         self.execution, self.names = execution, names
         self.trainee: OneNetwork | SeveralNetworks = (
             SeveralNetworks(tasks, fields, recipe, execution) if several else OneNetwork(tasks[0], fields[0], execution)
@@ -92,13 +94,18 @@ class Loop:
     def run(self, bar: Shown, checkpoint: Path | None, checkpoint_seconds: float) -> list[Result]:
         """Groups of steps until every network has ended, then the measuring."""
         last_saved = self.started
+        # Of several processes the first one writes.
+        checkpoint = checkpoint if self.processes.rank == 0 else None
         try:
             with bar, interrupt.watch() as interruption:
                 while self._is_under_way():
                     losses = self._advance(bar)
                     self._look_for_divergence(losses, bar)
                     self._tell(losses, bar)
-                    if interruption and not self._all_diverged():
+                    # A signal to one process ends all at the same step.
+                    signal_number = self.processes.largest(interruption.signal_number or 0)
+                    if signal_number and not self._all_diverged():
+                        interruption.signal_number = signal_number
                         raise self._interrupted(interruption, checkpoint, bar)
                     if checkpoint is not None and time.monotonic() - last_saved > checkpoint_seconds:
                         self._save_if_possible(checkpoint, bar)
@@ -122,7 +129,7 @@ class Loop:
     def _advance(self, bar: Shown) -> Tensor:
         """Take a group of steps and write its losses (steps, networks) into the histories."""
         recipe, optimiser, step = self.recipe, self.stepper.optimiser, self.step
-        count = min(self.together, max(1, int(self.group_seconds / self.step_seconds)))
+        count = min(self.together, max(1, int(self.group_seconds / self.processes.agree(self.step_seconds))))
         count = count if self.total is None else min(count, self.total - step)
         multipliers = [recipe.schedule(self._fraction(step + i, self.waited)) for i in range(count)]
         frozen = recipe.freeze_activations_from
@@ -187,7 +194,7 @@ class Loop:
         predict = predictor(self.trainee.member(network), self.trainee.chunk(self.stepper.chunk), self.execution)
         # A task of the user's own may measure other things; its training loss then decides alone.
         task = self.trainee.tasks[network]
-        measured = getattr(task, "confirm", task.evaluate)(predict).get("psnr", psnr)
+        measured = self.processes.agree(getattr(task, "confirm", task.evaluate)(predict).get("psnr", psnr))
         course.confirm_after = self.elapsed() + 5 * (self.elapsed() - began)
         return f"reached {measured:.2f} dB" if measured >= target else None
 
@@ -235,7 +242,7 @@ class Loop:
         return all((course.stopped or "").startswith("diverged") for course in self.courses)
 
     def elapsed(self) -> float:
-        return self.elapsed_before + time.monotonic() - self.started
+        return self.processes.agree(self.elapsed_before + time.monotonic() - self.started)
 
     def _fraction(self, step: int, start: float = 0.0) -> float:
         """How much of the training is over at a step; of that after the first `start` seconds."""
