@@ -153,6 +153,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--faces", nargs="+", default=[], metavar="PATH", help="pictures for the codes; at least 5")
     parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=PARTS)
     parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=list(ARMS), metavar="ARM")
+    parser.add_argument("--codes", nargs="+", default=list(CODE_ARMS), choices=list(CODE_ARMS), metavar="CODE")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4], metavar="N")
     parser.add_argument("--width", type=int, default=64, metavar="N")
     parser.add_argument("--steps", type=int, default=500, metavar="N")
@@ -189,7 +190,7 @@ def sweep(arguments: argparse.Namespace) -> tuple[Sines, list[SinesRun]]:
     runs = []
     for part in (part for part in a.parts if given[part]):
         if part == "codes":
-            runs += [SinesRun(part, arm, seeds, a.width, a.meta_steps, a.face_side) for arm in CODE_ARMS]
+            runs += [SinesRun(part, arm, seeds, a.width, a.meta_steps, a.face_side) for arm in a.codes]
             continue
         optimiser = "muon" if part == "shapes" else a.optimiser
         for arm, factor in itertools.product(a.arms, a.factors if part == "omega0" else (1.0,)):

@@ -15,7 +15,7 @@ from staf.ops.execution import Execution
 from staf.training import Recipe, train
 from staf.training.result import Result
 
-RATES = (5e-4, 1e-3, 2e-3, 4e-3)
+RATES = (1e-3, 2e-3, 4e-3, 8e-3)
 # Steps of the fit that a step's time is read from.
 TIMED = 60
 
