@@ -36,6 +36,7 @@ PAPER = {
     "ntk-audio": "paper.experiments.ntk_audio",
     "omega0": "paper.experiments.omega0",
     "mixed-frequencies": "paper.experiments.mixed_frequencies",
+    "do-sines-help": "paper.experiments.do_sines_help",
 }
 # What else is run with the same code.
 OTHERS = {
