@@ -272,6 +272,7 @@ def fit(
     callbacks: Callback | Sequence[Callback] = (),
     checkpoint: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
+    keep_when_stopped: bool = False,
 ) -> Fit:
     """Fit a field to a signal.
 
@@ -280,6 +281,9 @@ def fit(
     whichever is reached first. The same `seed` on the same CPU gives the same bits. `resume` continues from the
     checkpoint of an interrupted fit, with its seed, recipe and budget; another budget is refused. `callbacks` are
     functions of a `State`, one or several, called after each group of steps.
+
+    Ctrl-C writes a checkpoint and raises `Interrupted`. With `keep_when_stopped` it ends the training instead: the fit
+    so far is measured and returned, with `fit.result.checkpoint` to resume from; a second Ctrl-C raises.
 
     >>> import numpy as np, staf
     >>> picture = np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)
@@ -339,6 +343,7 @@ def fit(
         callbacks=watchers,
         checkpoint=Path(checkpoint) if checkpoint is not None else (Path(resume) if resume is not None else None),
         resume=saved,
+        keep_when_stopped=keep_when_stopped,
     )
     return Fit(result, task, plan, str(chosen_device), start=start, from_seed=from_seed)
 

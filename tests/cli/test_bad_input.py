@@ -157,7 +157,7 @@ def test_a_disk_that_fills_does_not_end_a_fit_or_cost_its_checkpoint(staf, pictu
         ran = staf("fit", picture, "--steps", 5, "--out", tiny_disk / "run")
     assert ran.code == 130
     assert ran.err.count("no checkpoint: cannot write") == 2
-    moved = ran.err.partition("the fit so far is in ")[2].partition(" (move it to ")[0]
+    moved = ran.err.partition("the training so far is in ")[2].partition(" (move it to ")[0]
     (here / "room").mkdir()
     shutil.move(moved, here / "room" / "checkpoint.safetensors")
     assert staf("fit", picture, "--steps", 5, "--out", "room", "--resume", "--json").json["steps"] == 5

@@ -106,7 +106,7 @@ def run(options: Fit, terminal: Terminal) -> int:
             live.done(fit.field)
         with finishing(fit, folder, terminal):
             files = _write(fit, folder, overwrite=options.overwrite or options.resume)
-    _tell(options, terminal, fit, folder, files)
+            _tell(options, terminal, fit, folder, files)
     return 0
 
 
@@ -188,6 +188,7 @@ def _fit(
             checkpoint=checkpoint,
             resume=checkpoint if options.resume else None,
             callbacks=() if live is None else live,
+            keep_when_stopped=True,
         )
     except Interrupted as stop:
         raise interrupted(stop, checkpoint, terminal) from None

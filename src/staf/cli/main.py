@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any, Union
+from typing import Annotated, Any, TextIO, Union
 
 from staf import __version__
-from staf.cli.errors import INTERRUPTED, MISTAKE, Stopped, UserError, did_you_mean, is_mistake, one_line, sigterm_raises
+from staf.cli.errors import (
+    INTERRUPTED,
+    MISTAKE,
+    SignalWatch,
+    Stopped,
+    UserError,
+    did_you_mean,
+    is_mistake,
+    one_line,
+    signals_raise,
+)
 from staf.cli.parsing import parse
 from staf.cli.terminal import Terminal
 from staf.cli.verbs import VERBS
@@ -17,7 +28,8 @@ COMPLETION_FLAGS = ("--tyro-print-completion", "--tyro-write-completion")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit code: 0; 2 for a user's mistake, in one line on stderr; 130 for Ctrl-C and 143 for SIGTERM.
+    """The exit code: 0; 2 for a user's mistake, in one line on stderr; 130 for Ctrl-C, 143 for SIGTERM and 129
+    for SIGHUP.
 
     A bug is not caught: it shows its traceback.
 
@@ -27,25 +39,41 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        with sigterm_raises():
-            return dispatch(words)
+        with signals_raise() as signals:
+            code = dispatch(words, signals)
+            sys.stdout.flush()
+            return code
     except SystemExit as leave:
         return leave.code if isinstance(leave.code, int) else 0
     except KeyboardInterrupt as stop:
-        print(f"\nstaf: {str(stop) or 'stopped by Ctrl-C'}", file=sys.stderr)
+        tell(f"\nstaf: {str(stop) or 'stopped by Ctrl-C'}")
         return stop.exit_code if isinstance(stop, Stopped) else INTERRUPTED
     except BrokenPipeError:
         # The reader of stdout has left (`staf ... | head`); Python must not complain again when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard(sys.stdout)
         return 141
     except Exception as error:
         if not is_mistake(error):
             raise
-        print(f"staf: {one_line(str(error))}", file=sys.stderr)
+        tell(f"staf: {one_line(str(error))}")
         return MISTAKE
 
 
-def dispatch(words: list[str]) -> int:
+def tell(message: str) -> None:
+    """Print on stderr, if anybody can read there: a terminal may be gone, and the exit code still says it."""
+    try:
+        print(message.encode(errors="backslashreplace").decode(), file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        _discard(sys.stderr)
+
+
+def _discard(stream: TextIO) -> None:
+    """Send what is left in a stream to nowhere."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def dispatch(words: list[str], signals: SignalWatch) -> int:
     """Run the verb that `words` begin with."""
     if not words or words[0] in ("-h", "--help", "help"):
         print(overview())
@@ -62,8 +90,11 @@ def dispatch(words: list[str]) -> int:
     verb = VERBS[first].load()
     options = parse(verb.options_for(rest), rest, f"{program()} {first}")
     VERBS[first].check()
+    signals.check()
     terminal = Terminal([program(), *words], as_json=getattr(options, "json", False))
-    return verb.run(options, terminal)
+    code = verb.run(options, terminal)
+    signals.check()
+    return code
 
 
 def program() -> str:

@@ -87,7 +87,7 @@ def fit_task(
     plan: Plan,
     callbacks: Sequence[Callback],
 ) -> Fit:
-    """Fit a task by a plan, or resume it; when interrupted, it leaves a checkpoint in the folder."""
+    """Fit a task by a plan, or resume it; Ctrl-C ends the training and leaves a checkpoint in the folder."""
     from staf.api import fit
     from staf.training import Interrupted
 
@@ -112,6 +112,7 @@ def fit_task(
             callbacks=callbacks,
             checkpoint=checkpoint,
             resume=checkpoint if options.resume else None,
+            keep_when_stopped=True,
         )
     except Interrupted as stop:
         raise interrupted(stop, checkpoint, terminal) from None

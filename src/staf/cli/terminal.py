@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from staf._documents import Document
 
@@ -23,9 +24,19 @@ class Terminal:
         words = [word for word in self.command[1:] if word not in ("--resume", "--overwrite")]
         return f"{self.command[0]} {shlex.join([*words, '--resume'])}"
 
-    def rerun_command(self) -> str:
-        """The command that does all of this one again."""
-        return f"{self.command[0]} {shlex.join(self.command[1:])}"
+    def rerun_command(self, out: Path) -> str:
+        """The command that does all of this one again, into another folder.
+
+        >>> Terminal(["staf", "fit", "a.png", "--out", "run", "--steps", "9"]).rerun_command(Path("run-2"))
+        'staf fit a.png --steps 9 --out run-2'
+        """
+        words, rest = [], iter(self.command[1:])
+        for word in rest:
+            if word in ("--out", "-o"):
+                next(rest, None)
+            elif not word.startswith("--out=") and word not in ("--overwrite", "--resume"):
+                words.append(word)
+        return f"{self.command[0]} {shlex.join([*words, '--out', str(out)])}"
 
     def say(self, text: str = "") -> None:
         """A line of the result, for people."""
