@@ -172,7 +172,6 @@ class Fit:
             "steps": result.steps,
             "stopped": result.stopped,
             "metrics": result.metrics,
-            "seconds": round(result.seconds, 3),
             "device": device,
             "versions": {"staf": __version__, "torch": torch.__version__, "python": platform.python_version()},
         }

@@ -197,3 +197,54 @@ def test_a_hangup_leaves_a_checkpoint_alone_which_can_be_rendered(staf, picture,
     assert staf("render", f"run/{CHECKPOINT}").code == 0
     assert staf("fit", picture, "--steps", 3, "--out", "run", "--overwrite").code == 0
     assert not (here / "run" / CHECKPOINT).exists()
+
+
+def test_a_finished_run_is_continued_and_its_history_with_it(staf, picture, here):
+    small = ("--set", "width=16", "--set", "depth=2")
+    assert staf("fit", picture, "--steps", 30, *small, "--out", "first").code == 0
+    first = load("first/model.safetensors").metadata["metrics"]["psnr"]
+    document = staf("fit", "--continue", "first", "--steps", "+40", "--json").json
+    assert document["out"] == "first-70-steps"
+    assert document["steps"] == 70
+    assert document["metrics"]["psnr"] > first
+    assert load("first-70-steps/model.safetensors").metadata["steps"] == 70
+    rows = (here / "first-70-steps" / "history.csv").read_text().splitlines()[1:]
+    assert [row.split(",")[0] for row in rows] == [str(step) for step in range(70)]
+    again = json.loads((here / "first-70-steps" / "config.json").read_text())["reproduce"]["command"]
+    assert shlex.split(again) == ["staf", "fit", "picture.png", "--continue", "first", "--steps", "+40"]
+    assert staf(*shlex.split(again)[1:], "--out", "again", "--json").json["metrics"] == document["metrics"]
+
+    write("other.png", np.zeros((9, 9, 3)))
+    assert "a fit of another signal than other" in staf("fit", "other.png", "--continue", "first").refused()
+    assert "leave --rate out" in staf("fit", "--continue", "first", "--rate", 1).refused()
+    assert "nothing has no model.safetensors" in staf("fit", "--continue", "nothing").refused()
+    picture.unlink()
+    assert "does not say where its signal is" in staf("fit", "--continue", "first", "--steps", 1).refused()
+
+
+def test_equal_runs_write_equal_files(staf, picture, here):
+    for name in ("one", "two"):
+        assert staf("fit", picture, "--steps", 3, "--width", 8, "--depth", 1, "--out", name).code == 0
+    equal = ("model.safetensors", "reconstruction.png", "config.json", "view.html")
+    assert all((here / "one" / name).read_bytes() == (here / "two" / name).read_bytes() for name in equal)
+
+
+@pytest.mark.parametrize("what", ["another run", "a file"])
+def test_a_folder_that_was_taken_during_training_does_not_cost_the_model(staf, picture, here, monkeypatch, what):
+    from staf import api
+
+    def fit_and_take(*arguments, **options):
+        done = fit(*arguments, **options)
+        if what == "another run":
+            write("run/reconstruction.png", np.zeros((2, 2)))
+        else:
+            (here / "run").rmdir()
+            (here / "run").write_text("a file")
+        return done
+
+    fit = api.fit
+    monkeypatch.setattr(api, "fit", fit_and_take)
+    line = staf("fit", picture, "--steps", 2, "--width", 8, "--depth", 1, "--out", "run", "--no-progress").refused()
+    rescued = Path(line.rpartition("the fitted model is in ")[2])
+    assert load(rescued).metadata["steps"] == 2
+    assert rescued.parent.parent == Path()

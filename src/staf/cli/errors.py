@@ -93,7 +93,7 @@ class SignalWatch:
 
 @contextlib.contextmanager
 def signals_raise() -> Iterator[SignalWatch]:
-    """SIGTERM and SIGHUP end the work like Ctrl-C, with exit code 143 or 129; a signal that is ignored stays ignored."""
+    """SIGTERM and SIGHUP end the work like Ctrl-C, with exit code 143 or 129; one that is ignored stays ignored."""
     watch = SignalWatch()
     if threading.current_thread() is not threading.main_thread():
         yield watch

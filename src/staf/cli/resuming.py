@@ -138,4 +138,6 @@ def rescued(fit: Fit, folder: Path) -> Path:
 
 def _where(saved: Path, usual: Path) -> str:
     """Where the training so far is, and what to do if that is not where it is looked for."""
-    return f"the training so far is in {saved}" + ("" if saved == usual else f" (move it to {usual} once there is room)")
+    return f"the training so far is in {saved}" + (
+        "" if saved == usual else f" (move it to {usual} once there is room)"
+    )

@@ -231,7 +231,8 @@ def save_field(path: str | os.PathLike[str], field: nn.Module, metadata: dict[st
 def load_field(path: str | os.PathLike[str], module: nn.Module | None = None) -> tuple[nn.Module, dict[str, Any]]:
     """The module of a file and its metadata. Give `module` for a file whose network is not one of the library's.
 
-    The checkpoint of an interrupted fit opens too, with the weights of its last step. A given module keeps its device, its types and its tied weights; the file's values are copied into it.
+    The checkpoint of an interrupted fit opens too, with the weights of its last step. A given module keeps its device,
+    its types and its tied weights; the file's values are copied into it.
     """
     whole = read_header(path)
     header, prefix = whole, ""
