@@ -21,6 +21,7 @@ from staf.storage.folder import FieldFolder, unique_names
 from staf.tasks import task_for
 from staf.training import Callback, Interrupted, Recipe, train
 from staf.training.checkpoint import fingerprint
+from staf.training.checks import check_seed
 from staf.training.progress import Progress, choose_mode
 from staf.training.stacked import Copies
 from staf.training.stepper import is_out_of_memory
@@ -107,6 +108,7 @@ def fit_many(
         raise ValueError("resume needs out=FOLDER, where the earlier fits are")
     chosen, watchers = choose_device(device), as_callbacks(callbacks)
     folder = None if out is None else FieldFolder.for_run(out, resume=resume, overwrite=overwrite)
+    seed = check_seed(seed)
     planner = Planner(recipe, plan, model, plan_by, Budget(steps, seconds, target_db), seed)
     outcome = ManyFits()
     jobs = _jobs(sources, planner, outcome)

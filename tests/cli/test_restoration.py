@@ -17,7 +17,7 @@ from staf.training.optim.optimiser import Optimiser
 
 STEPS = 14
 VERBS = {
-    "upscale": ("upscale", "--factor", "2"),
+    "upscale": ("upscale", "--scale", "2"),
     "upscale --evaluate": ("upscale", "--factor", "2", "--evaluate"),
     "denoise": ("denoise",),
     # So noisy that an early step is kept, which only the checkpoint knows of.
@@ -127,7 +127,7 @@ def test_another_network_of_the_same_picture_is_refused(staf, picture, strike, m
 
     monkeypatch.setattr(restoration, "super_resolution", other)
     message = staf("upscale", picture, "--out", "o", "--resume").refused()
-    assert "is of another network: give the same file, and --factor, --samples, --evaluate, --paper and" in message
+    assert "is of another network: give the same file, and --scale, --samples, --evaluate, --paper and" in message
 
 
 def test_there_is_nothing_to_go_on_with(staf, picture, here):

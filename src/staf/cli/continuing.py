@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import dataclasses
+import itertools
 import json
 import math
 import re
@@ -125,7 +126,7 @@ def kind_continued(words: Sequence[str], default: str) -> str:
     """
     from staf.cli.overrides import read_config
 
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in itertools.pairwise([*words, ""]):
         name, equals, value = word.partition("=")
         if name == FLAG:
             with contextlib.suppress(UserError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import os
 import signal
 import sys
 import threading
@@ -44,7 +45,20 @@ def is_mistake(error: BaseException) -> bool:
     for module, name in _FOR_USERS:
         if module in sys.modules:
             kinds.append(getattr(sys.modules[module], name))
-    return isinstance(error, tuple(kinds))
+    # What the system refuses (a name too long, a full disk, no permission) is no bug either.
+    return isinstance(error, tuple(kinds)) or (isinstance(error, OSError) and error.errno is not None)
+
+
+def sentence(error: BaseException) -> str:
+    """What a mistake says, in one line and without the system's error numbers.
+
+    >>> sentence(OSError(36, "File name too long", "x.png"))
+    'File name too long: x.png'
+    """
+    if isinstance(error, OSError) and error.strerror:
+        name = "" if error.filename is None else f": {os.fsdecode(error.filename)}"
+        return one_line(f"{error.strerror}{name}")
+    return one_line(str(error))
 
 
 @contextlib.contextmanager

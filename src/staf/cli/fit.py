@@ -17,7 +17,7 @@ from staf.cli.continuing import CONFIG, FLAG, Earlier, earlier, kind_continued
 from staf.cli.errors import UserError, edge
 from staf.cli.kinds import DEFAULT, kind_of, options_of
 from staf.cli.options import MODEL_NAMES, FitOptions, Flag
-from staf.cli.outputs import MEBIBYTE, prepare_folder
+from staf.cli.outputs import MEBIBYTE, default_folder, prepare_folder
 from staf.cli.overrides import Overrides, config_model, config_seed, plan_of_file, planned
 from staf.cli.resuming import CHECKPOINT, check_folder, finishing, interrupted, resumed
 from staf.cli.terminal import Terminal
@@ -47,7 +47,7 @@ class FitShared(Overrides, FitOptions):
 
     file: Annotated[Positional[Path | None], arg(metavar="FILE", help_behavior_hint="")] = None
     """The signal: an image (PNG, JPEG, TIFF, WebP, NPY), audio, a mesh, an array (NPY, NPZ), or a scene's folder."""
-    continued: Annotated[Path | None, arg(name="continue", metavar="RUN", help_behavior_hint="")] = None
+    continue_: Annotated[Path | None, arg(name="continue", metavar="RUN", help_behavior_hint="")] = None
     """Train the field of a finished run further, --steps +1000 for so many steps more; FILE may be left out."""
     view: Flag = False
     """Show the fit in the browser while it trains, with a button that stops it."""
@@ -73,7 +73,7 @@ def run(options: Fit, terminal: Terminal) -> int:
 
     if options.quiet and options.verbose:
         raise UserError("--quiet and --verbose contradict each other: give one of them")
-    run = None if options.continued is None else earlier(options.continued)
+    run = None if options.continue_ is None else earlier(options.continue_)
     options = _with_config(options, run)
     if options.file is None:
         raise UserError("FILE is missing (see staf fit --help)")
@@ -81,7 +81,7 @@ def run(options: Fit, terminal: Terminal) -> int:
     terminal.quiet = options.quiet
     signal = options.open(options.file)
     device = options.device_name()
-    folder = options.out or Path("runs") / f"{signal.name}-{options.model}"
+    folder = options.out or default_folder(signal.name, options.model)
     if run is not None:
         run.check(signal)
         folder = options.out or run.out(options.steps)

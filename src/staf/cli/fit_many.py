@@ -12,7 +12,7 @@ from tyro.conf import Positional, arg
 from staf.cli.errors import UserError, did_you_mean
 from staf.cli.many_options import INDEX, ManyOptions, kept_when_stopped
 from staf.cli.options import MODEL_NAMES, BudgetOptions, Flag
-from staf.cli.outputs import MEBIBYTE, prepare_folder
+from staf.cli.outputs import MEBIBYTE, default_folder, prepare_folder
 from staf.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def run(options: FitMany, terminal: Terminal) -> int:
     budget = options.budget()
     if options.model not in MODEL_NAMES:
         raise UserError(f"there is no model {options.model!r}{did_you_mean(options.model, MODEL_NAMES)}")
-    out = options.out or Path("runs") / f"{options.folder.resolve().name}-many"
+    out = options.out or default_folder(options.folder.resolve().name, "many")
     arguments = options.arguments(out)
     prepare_folder(out, MEBIBYTE * len(files))
     from staf.many import fit_many

@@ -17,11 +17,11 @@ from staf.cli.errors import (
     UserError,
     did_you_mean,
     is_mistake,
-    one_line,
+    sentence,
     signals_raise,
 )
 from staf.cli.parsing import parse
-from staf.cli.terminal import Terminal
+from staf.cli.terminal import Terminal, printable
 from staf.cli.verbs import VERBS
 
 COMPLETION_FLAGS = ("--tyro-print-completion", "--tyro-write-completion")
@@ -38,7 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    _open_streams()
     try:
+        _check_folder()
         with signals_raise() as signals:
             code = dispatch(words, signals)
             sys.stdout.flush()
@@ -55,14 +57,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if not is_mistake(error):
             raise
-        tell(f"staf: {one_line(str(error))}")
+        tell(f"staf: {sentence(error)}")
         return MISTAKE
+
+
+def _open_streams() -> None:
+    """Stand-ins for stdout and stderr where the caller has closed them (`staf ... 2>&-`)."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+
+
+def _check_folder() -> None:
+    """Refuse to work in a folder that has been removed: libraries would fail in their own ways."""
+    try:
+        os.getcwd()
+    except OSError:
+        raise UserError("the working directory does not exist any more: change to another folder") from None
 
 
 def tell(message: str) -> None:
     """Print on stderr, if anybody can read there: a terminal may be gone, and the exit code still says it."""
     try:
-        print(message.encode(errors="backslashreplace").decode(), file=sys.stderr, flush=True)
+        print(printable(message), file=sys.stderr, flush=True)
     except (OSError, ValueError):
         _discard(sys.stderr)
 

@@ -13,7 +13,7 @@ from tyro.conf import Positional, arg
 from staf._documents import Document
 from staf.cli.errors import UserError
 from staf.cli.options import MODEL_NAMES, FitOptions, Flag
-from staf.cli.outputs import MEBIBYTE, prepare_folder
+from staf.cli.outputs import MEBIBYTE, default_folder, prepare_folder
 from staf.cli.resuming import CHECKPOINT, check_folder, interrupted, resumed
 from staf.cli.terminal import Terminal
 
@@ -71,7 +71,7 @@ def open_image(options: RestorationOptions) -> Image:
 
 def start_for(options: RestorationOptions, name: str, image: Image, files: Sequence[str]) -> Start:
     """The folder, checked, and the seed and budget: those that were given, or those of the interrupted fit."""
-    folder = options.out or Path("runs") / f"{image.name}-{name}"
+    folder = options.out or default_folder(image.name, name)
     check_folder(options, folder, next((file for file in files if (folder / file).exists()), None))
     seed, budget = options.seed or 0, options.budget()
     if options.resume:

@@ -11,6 +11,15 @@ from pathlib import Path
 from staf._documents import Document
 
 
+def printable(text: str) -> str:
+    """The text with escapes for bytes of file names that are no letters, which stdout may refuse.
+
+    >>> printable("photo-\\udcff")
+    'photo-\\\\udcff'
+    """
+    return text.encode(errors="backslashreplace").decode()
+
+
 class Terminal:
     """Prints for people or for machines; `command` is what the user typed, for messages that say how to resume."""
 
@@ -41,11 +50,11 @@ class Terminal:
     def say(self, text: str = "") -> None:
         """A line of the result, for people."""
         if not (self.as_json or self.quiet):
-            print(text)
+            print(printable(text))
 
     def note(self, text: str) -> None:
         """A line beside the result."""
-        print(text, file=sys.stderr)
+        print(printable(text), file=sys.stderr)
 
     def explain(self, title: str, reasons: Iterable[str]) -> None:
         """Why the plan is what it is; on stderr, because it comes before the work."""
@@ -66,10 +75,10 @@ class Terminal:
         for i, column in enumerate(columns):
             drawn.add_column(Text(column), justify="left" if i == 0 else "right", overflow="fold")
         for row in rows:
-            drawn.add_row(*(Text(cell) for cell in row))
+            drawn.add_row(*(Text(printable(cell)) for cell in row))
         console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 120)
         # Not the table's own title, which would be wrapped to the width of its columns.
-        console.print(Text(title, style="bold"), soft_wrap=True)
+        console.print(Text(printable(title), style="bold"), soft_wrap=True)
         console.print(drawn)
 
     def finish(self, document: Document) -> None:
@@ -77,4 +86,4 @@ class Terminal:
         if self.as_json:
             from staf._jsonable import jsonable
 
-            print(json.dumps(jsonable(document), indent=2, allow_nan=False, ensure_ascii=False))
+            print(printable(json.dumps(jsonable(document), indent=2, allow_nan=False, ensure_ascii=False)))
