@@ -13,6 +13,7 @@ from staf._documents import Document
 from staf.cli.errors import UserError, edge
 from staf.cli.inverse import check_held_out, solve
 from staf.cli.options import Flag
+from staf.cli.outputs import default_folder
 from staf.cli.restoration import METRICS, MODEL, REPORT, InverseOptions, started
 from staf.cli.terminal import Terminal
 
@@ -75,7 +76,9 @@ def run(options: Clone, terminal: Terminal) -> int:
     numbers = target.values().reshape(*target.shape, -1).numpy()
     moved = placed(numbers, source.values().reshape(*source.shape, -1).numpy(), row, column)
     name = "cloned.tiff" if target.dtype.kind == "f" else "cloned.png"
-    start = started(options, f"{options.file.stem}-clone", 64 * target.array.nbytes, [name, MODEL, METRICS, REPORT])
+    start = started(
+        options, default_folder(options.file.stem, "clone"), 64 * target.array.nbytes, [name, MODEL, METRICS, REPORT]
+    )
     generator = torch.Generator().manual_seed(start.seed)
     moved_in = target.from_values(torch.from_numpy(moved).reshape(-1, target.out_features))
     with edge():

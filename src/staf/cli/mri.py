@@ -13,6 +13,7 @@ from staf._documents import Document
 from staf.cli.errors import UserError, edge
 from staf.cli.inverse import check_held_out, solve
 from staf.cli.options import Count, Number
+from staf.cli.outputs import default_folder
 from staf.cli.restoration import FIGURE, METRICS, MODEL, REPORT, InverseOptions, started
 from staf.cli.terminal import Terminal
 
@@ -63,7 +64,7 @@ def run(options: Mri, terminal: Terminal) -> int:
         raise UserError("--acceleration makes its own coils (--coils): leave --sensitivities out")
     name = "reconstruction.png" if known else "reconstruction.npy"
     files = [name, MODEL, METRICS, FIGURE, REPORT]
-    start = started(options, f"{options.file.stem}-mri", 16 * options.file.stat().st_size, files)
+    start = started(options, default_folder(options.file.stem, "mri"), 16 * options.file.stat().st_size, files)
     import torch
 
     generator = torch.Generator().manual_seed(start.seed)

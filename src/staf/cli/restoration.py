@@ -13,7 +13,7 @@ from tyro.conf import Positional, arg
 from staf._documents import Document
 from staf.cli.errors import UserError
 from staf.cli.options import MODEL_NAMES, FitOptions, Flag
-from staf.cli.outputs import MEBIBYTE, prepare_folder
+from staf.cli.outputs import MEBIBYTE, default_folder, prepare_folder
 from staf.cli.resuming import CHECKPOINT, check_folder, interrupted, resumed
 from staf.cli.terminal import Terminal
 
@@ -77,12 +77,12 @@ def open_image(options: RestorationOptions) -> Image:
 
 def start_for(options: RestorationOptions, name: str, image: Image, files: Sequence[str]) -> Start:
     """The folder, checked, and the seed and budget: those that were given, or those of the interrupted fit."""
-    return started(options, f"{image.name}-{name}", 64 * image.array.nbytes, files)
+    return started(options, default_folder(image.name, name), 64 * image.array.nbytes, files)
 
 
-def started(options: InverseOptions, name: str, nbytes: int, files: Sequence[str]) -> Start:
-    """The same for what takes about `nbytes` when it is written; `name` is the folder's, unless one is given."""
-    folder = options.out or Path("runs") / name
+def started(options: InverseOptions, default: Path, nbytes: int, files: Sequence[str]) -> Start:
+    """The same for what takes about `nbytes` when it is written; `default` is the folder, unless one is given."""
+    folder = options.out or default
     check_folder(options, folder, next((file for file in files if (folder / file).exists()), None))
     seed, budget = options.seed or 0, options.budget()
     if options.resume:
@@ -98,7 +98,7 @@ def fit_task(
     plan: Plan,
     callbacks: Sequence[Callback],
 ) -> Fit:
-    """Fit a task by a plan, or resume it; when interrupted, it leaves a checkpoint in the folder."""
+    """Fit a task by a plan, or resume it; Ctrl-C ends the training and leaves a checkpoint in the folder."""
     from staf.api import fit
     from staf.training import Interrupted
 
@@ -123,6 +123,7 @@ def fit_task(
             callbacks=callbacks,
             checkpoint=checkpoint,
             resume=checkpoint if options.resume else None,
+            keep_when_stopped=True,
         )
     except Interrupted as stop:
         raise interrupted(stop, checkpoint, terminal) from None

@@ -13,7 +13,7 @@ from tyro.conf import arg
 from staf._documents import Document
 from staf.cli.errors import UserError, edge
 from staf.cli.inverse import check_held_out, solve
-from staf.cli.options import Count, Flag, Number
+from staf.cli.options import Flag, Number
 from staf.cli.restoration import (
     FIGURE,
     METRICS,
@@ -41,7 +41,7 @@ class Restore(RestorationOptions):
     --photons it is the truth instead: that is done to it first, and comparison.png shows what every method brings back.
     The folder (runs/NAME-restore unless --out names another) gets restored.png (or .tiff), model.safetensors,
     metrics.json and report.html. restored.png is the fit's, or a classical method's where held-out pixels say that the
-    fit is not better; the command says which. --factor alone is `staf upscale`, and --photons alone `staf denoise`.
+    fit is not better; the command says which. --scale alone is `staf upscale`, and --photons alone `staf denoise`.
     """
 
     mask: Annotated[Path | None, arg(metavar="FILE")] = None
@@ -50,7 +50,7 @@ class Restore(RestorationOptions):
     """Keep only this share of the pixels, at random, and measure against the image as it was."""
     blur: Number = None
     """The image is blurred by a Gaussian with this standard deviation, in pixels of the result."""
-    factor: Count = None
+    scale: Annotated[int | None, arg(aliases=["--factor"], metavar="N", help_behavior_hint="")] = None
     """How many times finer the result is; with --evaluate it must divide the image's sides."""
     photons: Number = None
     """Add the noise of counting this many photons at full brightness, and measure against the image as it was."""
@@ -66,10 +66,10 @@ def options_for(words: Sequence[str]) -> type[object]:
 
 def run(options: Restore, terminal: Terminal) -> int:
     """Fit what is observed, write what it shows."""
-    given = {name for name in ("mask", "keep", "blur", "factor", "photons") if getattr(options, name) is not None}
+    given = {name for name in ("mask", "keep", "blur", "scale", "photons") if getattr(options, name) is not None}
     if not given:
-        raise UserError("say what happened to the picture: give --mask, --keep, --blur, --factor or --photons")
-    if given == {"factor"}:
+        raise UserError("say what happened to the picture: give --mask, --keep, --blur, --scale or --photons")
+    if given == {"scale"}:
         from staf.cli import upscale
 
         return upscale.run(upscale.Upscale(**_shared(options, upscale.Upscale)), terminal)
@@ -84,7 +84,7 @@ def run(options: Restore, terminal: Terminal) -> int:
     with edge():
         task = _task(options, image, start)
     about: Document = {"verb": "restore", "file": str(options.file)}
-    about |= {name: getattr(options, name) for name in ("keep", "blur", "factor", "photons")}
+    about |= {"keep": options.keep, "blur": options.blur, "factor": options.scale, "photons": options.photons}
     return solve(options, terminal, start, task, name, about, _shown(task))
 
 
@@ -110,11 +110,11 @@ def _task(options: Restore, image: Image, start: Start) -> PictureRestoration:
     from staf.tasks.picture_restoration import PictureRestoration, picture_operator, random_mask
 
     generator = torch.Generator().manual_seed(start.seed)
-    factor = options.factor or 1
+    factor = options.scale or 1
     known = options.evaluate or options.keep is not None or options.photons is not None
     height, width = image.shape
     if known and (height % factor or width % factor):
-        raise UserError(f"--factor must divide the image's sides, got {factor} for {width}x{height}")
+        raise UserError(f"--scale must divide the image's sides, got {factor} for {width}x{height}")
     seen = (height // factor, width // factor) if known else (height, width)
     mask = None
     if options.mask is not None:

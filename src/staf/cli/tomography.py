@@ -13,6 +13,7 @@ from staf._documents import Document
 from staf.cli.errors import UserError, edge
 from staf.cli.inverse import check_held_out, solve
 from staf.cli.options import Count, Flag, Number
+from staf.cli.outputs import default_folder
 from staf.cli.restoration import FIGURE, METRICS, MODEL, REPORT, InverseOptions, started
 from staf.cli.terminal import Terminal
 
@@ -82,7 +83,7 @@ def run(options: Scan, terminal: Terminal) -> int:
     with edge():
         data = _truth(options) if options.evaluate else _sinogram(options)
     files = [NAME, MODEL, METRICS, FIGURE, REPORT]
-    start = started(options, f"{options.file.stem}-tomography", 16 * data.nbytes, files)
+    start = started(options, default_folder(options.file.stem, "tomography"), 16 * data.nbytes, files)
     import torch
 
     generator = torch.Generator().manual_seed(start.seed)
