@@ -34,6 +34,8 @@ from staf.training.trainees import OneNetwork, SeveralNetworks
 # A group of captured steps is about this long, so that progress moves and Ctrl-C is heard. Several networks wait
 # longer, because the GPU is idle between groups while all their losses are looked at.
 GROUP_SECONDS, GROUP_SECONDS_OF_SEVERAL = 0.25, 1.0
+# First steps on a GPU that take longer than this compile kernels, once on a machine: the clock then starts after them.
+COMPILING = 1.0
 
 
 @dataclass
@@ -147,7 +149,8 @@ class Loop:
         with self.execution.otherwise(precision).active():
             losses = self.stepper.advance(rates)
         self.step_seconds = max((time.monotonic() - began) / count, 1e-6)
-        self.waited = self.waited or self.elapsed() - self.elapsed_before
+        if not self.waited:
+            self._start_clock(bar)
         for sentence in self.stepper.notes[said:]:
             bar.say(sentence)
         self.seconds = self.elapsed()
@@ -158,6 +161,14 @@ class Loop:
                 for i, loss in enumerate(column.tolist()):
                     course.history.append(step + i, loss, multipliers[i], self.seconds)
         return losses
+
+    def _start_clock(self, bar: Shown) -> None:
+        """After the first steps: how long they took, which is not counted where kernels were compiled."""
+        self.waited = self.elapsed() - self.elapsed_before
+        if self.waited > COMPILING and next(self.trainee.module.parameters()).is_cuda:
+            self.started += self.waited
+            bar.say(f"compiling kernels took {self.waited:.0f} s, once on this machine: time is counted from there")
+            self.waited = 1e-9
 
     def _look_for_divergence(self, losses: Tensor, bar: Shown) -> None:
         for network, trouble in self.divergence.look(self.step - len(losses), losses).items():
