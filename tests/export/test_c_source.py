@@ -16,7 +16,7 @@ from staf.export.c_source import export_c
 from staf.export.describe import describe
 from staf.export.evaluate import evaluate
 from tests.export.fields import audio_field, image_field
-from tests.export.networks import NETWORKS, make, points
+from tests.export.networks import NETWORKS, make, make_radiance, points
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
@@ -43,6 +43,13 @@ def test_every_network(name: str, tmp_path: Path):
     expected = field(x).detach().numpy()
     rounding = np.abs(evaluate(describe(field.module), x.double().numpy()) - expected).max()
     assert np.abs(got - expected).max() < 1e-5 + 3 * rounding
+
+
+@pytest.mark.parametrize("name", ["radiance-harmonics", "radiance_grid-finer"])
+def test_networks_of_scenes(name: str, tmp_path: Path):
+    field, x = FittedField(make_radiance(name), {}), points(100, 6)
+    got = run(compiled(export_c(field, tmp_path / "field.c")), x, 4)
+    assert np.abs(got / field(x).detach().numpy() - 1).max() < 1e-4
 
 
 def test_values_are_in_the_units_of_the_signal(tmp_path: Path):

@@ -11,7 +11,7 @@ from tyro.conf import Positional, arg
 
 from staf.cli.errors import Stopped, UserError, edge
 from staf.cli.options import MODEL_NAMES, FitOptions
-from staf.cli.outputs import MEBIBYTE, prepare_folder
+from staf.cli.outputs import MEBIBYTE, default_folder, prepare_folder
 from staf.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def run(options: Compare, terminal: Terminal) -> int:
     if options.explain:
         for model, chosen in plans.items():
             terminal.explain(f"{model} on {device}:", chosen.reasons.values())
-    folder = options.out or Path("runs") / f"{image.name}-compare"
+    folder = options.out or default_folder(image.name, "compare")
     _prepare(options, folder, 8 * MEBIBYTE * len(models) + 4 * image.nbytes)
     try:
         comparison = compare_networks(

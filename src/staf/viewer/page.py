@@ -38,6 +38,7 @@ SCRIPTS = (
     "surface.js",
     "slices.js",
     "shape.js",
+    "scene.js",
     "live.js",
     "main.js",
 )

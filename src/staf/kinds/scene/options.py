@@ -27,7 +27,8 @@ class Fit(FitKind):
 
     The folder has transforms_train.json (Blender) or transforms.json (nerfstudio). What is written (to runs/NAME-MODEL
     unless --out names another folder) is model.safetensors, reconstruction.png with the held-out views, history.csv,
-    metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there, and --resume continues from it.
+    metrics.json, config.json and report.html. Ctrl-C ends the training and writes what there is, and a
+    checkpoint from which --resume continues; a second one leaves at once.
     """
 
     downscale: Count = None

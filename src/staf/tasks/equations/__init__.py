@@ -1,0 +1,9 @@
+"""Differential equations: a field that satisfies one inside a box, and conditions on its faces."""
+
+from __future__ import annotations
+
+from staf.tasks.equations.conditions import Condition, boundary, initial, initial_rate, walls
+from staf.tasks.equations.equation import Equation
+from staf.tasks.equations.jet import Jet
+
+__all__ = ["Condition", "Equation", "Jet", "boundary", "initial", "initial_rate", "walls"]
