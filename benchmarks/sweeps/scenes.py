@@ -37,9 +37,9 @@ from staf.training import run
 Row = dict[str, Any]
 MODELS = ("staf", "siren", "finer", "pemlp", "gauss", "wire")
 SEEDS = (0, 1, 2)
-RATES, SEARCH = (5e-4, 1e-3, 2e-3), 3.0
+RATES, SEARCH = (1e-4, 3e-4, 1e-3, 3e-3), 5.0
 GRID, DECODER, PERCEPTRONS = 15.0, 10.0, 15.0
-LONG = 60.0
+LONG = 120.0
 # Steps whose mean error is that of the photos.
 LAST = 100
 
@@ -108,16 +108,17 @@ def runs(scene: staf.Scene, rows: list[Row], device: str) -> Iterator[tuple[str,
     for seed in SEEDS:
         yield f"grid staf {GRID:g} s seed {seed}", partial(whole, "grid", "staf", seconds=GRID, seed=seed)
     for model in MODELS:
-        for rate in RATES:
-            name = f"rate of mlp {model} {rate:g}"
-            yield name, partial(fit, quick, "mlp", model, seconds=SEARCH, rate=rate, device=device)
+        for tried in RATES:
+            name = f"rate of mlp {model} {tried:g}"
+            yield name, partial(fit, quick, "mlp", model, seconds=SEARCH, rate=tried, device=device)
     for model in MODELS:
         found = best_rate(rows, model)
         yield f"mlp {model} {PERCEPTRONS:g} s", partial(whole, "mlp", model, seconds=PERCEPTRONS, rate=found)
-    yield f"mlp staf {LONG:g} s", partial(whole, "mlp", "staf", seconds=LONG, rate=best_rate(rows, "staf"))
-    yield f"grid staf {LONG:g} s", partial(whole, "grid", "staf", seconds=LONG)
     for model in MODELS:
         yield f"decoder {model} {DECODER:g} s", partial(whole, "grid", model, seconds=DECODER)
+    for network in ("mlp", "grid"):
+        rate = best_rate(rows, "staf") if network == "mlp" else None
+        yield f"long {network} staf {LONG:g} s", partial(whole, network, "staf", seconds=LONG, rate=rate)
     for seed in SEEDS[1:]:
         for model in MODELS:
             name = f"mlp {model} {PERCEPTRONS:g} s seed {seed}"

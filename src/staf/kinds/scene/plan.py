@@ -62,7 +62,7 @@ def grid_rate(s: Situation) -> Choice:
 def mlp_rate(s: Situation) -> Choice:
     """One rate for Adam and for the matrices."""
     rate = _settings(s, "radiance").rate
-    reason = f"learning rates of {rate:g}, those found for scenes of {s.spec.name} layers"
+    reason = f"learning rates of {rate:g} for the {s.spec.name} layers"
     return Choice(reason, recipe={"rate": rate, "matrix_rate": rate})
 
 

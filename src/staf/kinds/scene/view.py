@@ -13,8 +13,8 @@ from staf._documents import Document
 from staf.kinds.image.pictures import Pictures, views_of
 from staf.kinds.image.view import look_closer, notebook_row
 from staf.kinds.scene.cameras import Cameras, nearest_to_axes, upwards
+from staf.kinds.scene.checks import BACKGROUNDS
 from staf.kinds.scene.formats import ARRAYS, FILMS, MESHES, PICTURES
-from staf.kinds.scene.options import BACKGROUNDS
 from staf.kinds.scene.paths import chosen_cameras
 from staf.kinds.scene.reading import Views, read_cameras
 from staf.kinds.scene.rendering import on_background
@@ -132,7 +132,7 @@ class SceneView(View[Scene]):
         if scene.source is None or scene.background not in names:
             return None
         words = ["--downscale", str(scene.downscale)] if scene.downscale > 1 else []
-        words += ["--background", names[scene.background], "--network", scene.network, "--half", f"{scene.half:g}"]
+        words += ["--background", names[scene.background], "--network", scene.network, "--half", repr(scene.half)]
         words += ["--ray-samples", str(scene.ray_samples)] if scene.ray_samples != RAY_SAMPLES else []
         default = Scene.read(scene.source, downscale=scene.downscale) if Path(scene.source).is_dir() else None
         return words if default is not None and default.centre == scene.centre else None
@@ -141,7 +141,7 @@ class SceneView(View[Scene]):
         scene = self.signal
         if scene.source is None:
             return "your_signal"
-        changes = f"centre={scene.centre}, half={scene.half:g}, background={scene.background}"
+        changes = f"centre={scene.centre}, half={scene.half!r}, background={scene.background}"
         changes += f", ray_samples={scene.ray_samples}, network={scene.network!r}"
         return f"staf.Scene.read({scene.source!r}, downscale={scene.downscale}).changed({changes})"
 
