@@ -101,7 +101,8 @@ def _run(options: Fit, terminal: Terminal, *, first: bool) -> int:
     if reason is not None:
         plan.reasons["sampling"] = reason
     if not first:
-        _fit(dataclasses.replace(options, quiet=True), terminal, source, plan, seed, device, checkpoint, None)
+        silent: Document = {"quiet": True}
+        _fit(dataclasses.replace(options, **silent), terminal, source, plan, seed, device, checkpoint, None)
         return 0
     if options.explain or options.verbose:
         terminal.explain(f"{signal!r} on {device}:", plan.reasons.values())
