@@ -124,7 +124,8 @@ def compare(out: Path, reference: Path) -> str:
     disturbed, undisturbed = staf.FieldSet(out), staf.FieldSet(reference)
     names = undisturbed.names
     same = [
-        all(torch.equal(disturbed[name][key], tensor) for key, tensor in undisturbed[name].items()) for name in names
+        all(torch.equal(disturbed.weights(name)[key], tensor) for key, tensor in undisturbed.weights(name).items())
+        for name in names
     ]
     place = Place(out)
     written = [entry["name"] for shard in place.names(SHARDS) for entry in Shard(place, shard).fields]
@@ -145,7 +146,7 @@ def main() -> None:
     parser.add_argument("--drive", nargs=2, type=Path, metavar=("INPUTS", "OUT"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.drive:
-        drive(*options.drive, options.steps, "local")
+        drive(options.drive[0], options.drive[1], options.steps, "local")
         return
     rng, folder = random.Random(options.seed), Path(tempfile.mkdtemp(prefix="staf-killed-"))
     inputs = folder / "inputs"

@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 _HOMES = {
     **dict.fromkeys(("Fit", "FittedField", "fit", "load"), "staf.api"),
     **dict.fromkeys(("ManyFits", "fit_many"), "staf.many"),
+    **dict.fromkeys(("learn_start", "load_start", "save_start"), "staf.many_start"),
     **dict.fromkeys(("WindowedField", "WindowedFit", "fit_windows", "load_windows"), "staf.windows"),
     **dict.fromkeys(("FieldSet", "StackedFields", "load_many"), "staf.storage.field_set"),
     **dict.fromkeys(("FileError",), "staf.storage"),
@@ -76,6 +77,9 @@ if TYPE_CHECKING:
     from staf.kinds.shape.task import Occupancy as Occupancy
     from staf.many import ManyFits as ManyFits
     from staf.many import fit_many as fit_many
+    from staf.many_start import learn_start as learn_start
+    from staf.many_start import load_start as load_start
+    from staf.many_start import save_start as save_start
     from staf.nn import CoordinateMLP as CoordinateMLP
     from staf.nn import SineSeries as SineSeries
     from staf.nn import ffn as ffn
