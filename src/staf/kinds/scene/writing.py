@@ -42,13 +42,13 @@ def write_views(views: Views, path: str | os.PathLike[str], *, depth: bool = Fal
 
 
 def sheet(pictures: np.ndarray) -> np.ndarray:
-    """Pictures (v, h, w, c) in rows, about as wide as high; empty places are white.
+    """Pictures (v, h, w, c) in rows, in as small a square as holds them; empty places are white.
 
     >>> sheet(np.zeros((5, 2, 3, 3), np.uint8)).shape
     (6, 6, 3)
     """
     count, height, width, channels = pictures.shape
-    columns = max(1, min(count, round(math.sqrt(count * height / width))))
+    columns = min(range(count, 0, -1), key=lambda across: max(across * width, math.ceil(count / across) * height))
     rows = math.ceil(count / columns)
     if max(rows * height, columns * width) > LARGEST_SHEET:
         raise SignalError(

@@ -27,7 +27,8 @@ class Fit(FitKind):
     """Fit a field to the inside of a watertight mesh.
 
     The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, reconstruction.ply, history.csv,
-    metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there, and --resume continues from it.
+    metrics.json, config.json and report.html. Ctrl-C ends the training and writes what there is, and a
+    checkpoint from which --resume continues; a second one leaves at once.
     """
 
     resolution: Count = None
