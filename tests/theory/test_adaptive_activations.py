@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 import torch
 
@@ -20,7 +22,7 @@ def draw(*shape: int) -> torch.Tensor:
 def test_blocks_compute_the_adaptive_network(depth: int) -> None:
     sizes = [2, 5, 4, 6, 3][: depth + 1]
     rhos = [torch.tanh, torch.sin, torch.relu]
-    layers = [AdaptiveLayer(draw(b, a), draw(b), draw(3), draw(3)) for a, b in zip(sizes, sizes[1:], strict=False)]
+    layers = [AdaptiveLayer(draw(b, a), draw(b), draw(3), draw(3)) for a, b in pairwise(sizes)]
     output = (draw(2, sizes[depth]), draw(2))
     x = draw(50, 2)
     plain = BlockNetwork(layers, output, rhos)

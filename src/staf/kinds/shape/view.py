@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from staf.reports.embedding import picture_uri
 from staf.signals.grid import Convention
 from staf.signals.rendering import Predict
 from staf.signals.view import View
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # The surface of an occupancy, as `Shape.render` has it.
 LEVEL = 0.5
@@ -46,6 +50,11 @@ class ShapeView(View[Shape]):
         scale = 1 / (one - zero)
         place = {"scale": scale.tolist(), "shift": (-zero * scale).tolist()}
         return {"type": "surface", "level": LEVEL, "axes": ["x", "y", "z"], **place}
+
+    def comparison(self, reconstructions: Mapping[str, Shape]) -> Figure:
+        from staf.kinds.shape.figure import shape_comparison
+
+        return shape_comparison(self.signal, reconstructions)
 
     def report_section(self, reconstruction: Shape) -> str:
         """The target's surface and the fitted one, drawn from the same side."""
