@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from staf._documents import Document, Entries
-from staf.figures.palette import ERROR_COLOURS
 from staf.kinds.shape.measures import distances
 from staf.kinds.shape.mesh import Mesh
 from staf.kinds.shape.mesh_writing import WRITERS
 from staf.kinds.shape.options import PICTURES
-from staf.kinds.shape.picture import FILLED, camera_of, draw, magnification
+from staf.kinds.shape.picture import CLAY, FILLED, camera_of, draw, magnification
 from staf.kinds.shape.signal import Shape
-from staf.reports.embedding import error_levels, picture_uri, round_ceiling
+from staf.reports.embedding import picture_uri, round_ceiling
 from staf.signals.grid import Convention
 from staf.signals.rendering import Predict
 from staf.signals.view import View
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
 
 # The surface of an occupancy, as `Shape.render` has it.
 LEVEL = 0.5
+# The colour of a surface that is far from the target's.
+WRONG = (0.80, 0.10, 0.05)
 
 
 class ShapeView(View[Shape]):
@@ -67,7 +68,8 @@ class ShapeView(View[Shape]):
         voxel = 2 * target.frame.half / target.resolution
         error = distances(reconstruction.mesh.vertices, target.mesh)[0] / voxel
         most = max(round_ceiling(float(np.quantile(error, 0.99))), 1e-3)
-        painted = ERROR_COLOURS[error_levels(error[None], most)[0]] / 255
+        share = np.minimum(error / most, 1.0)[:, None]
+        painted = (1 - share) * np.array(CLAY) + share * np.array(WRONG)
         pictures = (
             ("Target", draw(target.mesh, **how)),
             ("Reconstruction", draw(reconstruction.mesh, **how)),
@@ -79,7 +81,7 @@ class ShapeView(View[Shape]):
         )
         return (
             '<section><h2>Look closer</h2><p class="explain">Error: the distance of the fitted surface to the target, '
-            f"black where there is none, and yellow from {most:.3g} voxels of the target's grid.</p>"
+            f"grey where there is none, and red from {most:.3g} voxels of the target's grid.</p>"
             f'<div class="trio shapes">{figures}</div></section>'
         )
 
