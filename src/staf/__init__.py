@@ -17,13 +17,15 @@ __version__ = "0.1.0"
 _HOMES = {
     **dict.fromkeys(("Fit", "FittedField", "fit", "load"), "staf.api"),
     **dict.fromkeys(("ManyFits", "fit_many"), "staf.many"),
+    **dict.fromkeys(("learn_start", "load_start", "save_start"), "staf.many_start"),
     **dict.fromkeys(("WindowedField", "WindowedFit", "fit_windows", "load_windows"), "staf.windows"),
-    **dict.fromkeys(("FieldSet", "load_many"), "staf.storage.field_set"),
+    **dict.fromkeys(("FieldSet", "StackedFields", "load_many"), "staf.storage.field_set"),
     **dict.fromkeys(("FileError",), "staf.storage"),
-    **dict.fromkeys(("Audio", "Grid", "Image", "Scene", "Shape", "open"), "staf.kinds"),
+    **dict.fromkeys(("Audio", "Grid", "Image", "PointCloud", "Scene", "Shape", "Video", "open"), "staf.kinds"),
     **dict.fromkeys(("Signal", "SignalError"), "staf.signals"),
     **dict.fromkeys(("Occupancy",), "staf.kinds.shape.task"),
     **dict.fromkeys(("Radiance",), "staf.kinds.scene.task"),
+    **dict.fromkeys(("SignedDistance",), "staf.kinds.cloud.task"),
     **dict.fromkeys(("Budget", "Plan", "plan", "plans", "recipes"), "staf.planning"),
     **dict.fromkeys(("Interrupted", "Muon", "Recipe", "Soap"), "staf.training"),
     **dict.fromkeys(("Constant", "Cosine", "Exponential"), "staf.training"),
@@ -65,13 +67,19 @@ if TYPE_CHECKING:
     from staf.kinds import Audio as Audio
     from staf.kinds import Grid as Grid
     from staf.kinds import Image as Image
+    from staf.kinds import PointCloud as PointCloud
     from staf.kinds import Scene as Scene
     from staf.kinds import Shape as Shape
+    from staf.kinds import Video as Video
     from staf.kinds import open as open
+    from staf.kinds.cloud.task import SignedDistance as SignedDistance
     from staf.kinds.scene.task import Radiance as Radiance
     from staf.kinds.shape.task import Occupancy as Occupancy
     from staf.many import ManyFits as ManyFits
     from staf.many import fit_many as fit_many
+    from staf.many_start import learn_start as learn_start
+    from staf.many_start import load_start as load_start
+    from staf.many_start import save_start as save_start
     from staf.nn import CoordinateMLP as CoordinateMLP
     from staf.nn import SineSeries as SineSeries
     from staf.nn import ffn as ffn
@@ -96,6 +104,7 @@ if TYPE_CHECKING:
     from staf.signals import SignalError as SignalError
     from staf.storage import FileError as FileError
     from staf.storage.field_set import FieldSet as FieldSet
+    from staf.storage.field_set import StackedFields as StackedFields
     from staf.storage.field_set import load_many as load_many
     from staf.tasks import Reconstruction as Reconstruction
     from staf.training import Constant as Constant

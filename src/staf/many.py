@@ -5,42 +5,40 @@ from __future__ import annotations
 import os
 import signal as signals
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import torch
 
 from staf.api import Fit, as_callbacks, as_signal, choose_device
+from staf.many_groups import Share, capacity, fit_group, together
 from staf.many_plans import Job, PlanBy, Planner
-from staf.ops.execution import Execution
+from staf.many_sets import fit_set, names_of
+from staf.many_units import Work
 from staf.planning.plans import Budget, Plan, points_of
-from staf.storage.folder import FieldFolder, unique_names
+from staf.storage.folder import FieldFolder
 from staf.tasks import task_for
-from staf.training import Callback, Interrupted, Recipe, train
+from staf.training import Callback, Interrupted, Recipe
 from staf.training.checkpoint import fingerprint
 from staf.training.checks import check_seed
 from staf.training.progress import Progress, choose_mode
-from staf.training.stacked import Copies
-from staf.training.stepper import is_out_of_memory
-
-# Bytes that one point of one network needs in a step of a 4 x 256 network: activations, their gradients, the batch.
-BYTES_PER_POINT = 20_000
 
 
 @dataclass
 class ManyFits:
     """The outcome of `fit_many`: fits by name, in the order given, and a sentence for each signal that failed.
 
-    With an output folder the fits are on disk and `fits` holds none of them; `files` says where each is.
+    With an output folder the fits are on disk and `fits` holds none of them; `files` says where each is. Fields in
+    shards have no files of their own: `staf.FieldSet(place)` reads them.
     """
 
     fits: dict[str, Fit] = field(default_factory=dict)
     metrics: dict[str, dict[str, float]] = field(default_factory=dict)
     files: dict[str, Path] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
+    place: str | None = None
 
     def __len__(self) -> int:
         return len(self.metrics)
@@ -76,6 +74,9 @@ def fit_many(
     resume: bool = False,
     overwrite: bool = False,
     at_once: int | None = None,
+    shards: bool = False,
+    cluster: str | None = None,
+    tags: Sequence[Mapping[str, Any]] | None = None,
     progress: bool | None = None,
 ) -> ManyFits:
     """Fit each signal with a network of its own, many at once; each equals `staf.fit` of it alone by the same plan.
@@ -98,6 +99,12 @@ def fit_many(
     written to `out/fields/NAME.safetensors` and listed in `out/index.json`. `resume` skips those that are there, which
     must have been fitted with the same seed, recipe and network.
 
+    With `shards`, or where `out` is a URL, fields are written many in a file, with one index, for sets of thousands and
+    more (`staf.FieldSet`). Each then depends on its own signal alone: signals of one size have one plan, the budget is
+    `steps`, and on a CPU networks train one by one unless `at_once` is given. `tags` are data by name for each signal,
+    such as its label. `cluster` trains them on the workers of a Ray cluster: "local" starts one on this machine, "auto"
+    finds one that runs, or its address.
+
     >>> import numpy as np, staf
     >>> pictures = [np.full((4, 4, 3), value, dtype=np.uint8) for value in (10, 200)]
     >>> fits = staf.fit_many(pictures, steps=2, progress=False)
@@ -106,7 +113,19 @@ def fit_many(
     """
     if out is None and resume:
         raise ValueError("resume needs out=FOLDER, where the earlier fits are")
-    chosen, watchers = choose_device(device), as_callbacks(callbacks)
+    watchers = as_callbacks(callbacks)
+    if shards or cluster is not None or "://" in str(out):
+        if out is None:
+            raise ValueError("shards and cluster need out=FOLDER or a URL, where the fits go")
+        if cluster is not None and (watchers or on_plan is not None):
+            raise ValueError("callbacks and on_plan are called in this process, so that they cannot go with a cluster")
+        budget = Budget(steps, seconds, target_db)
+        name = None if device is None else str(choose_device(device))
+        work = Work(os.fspath(out), recipe, plan, model, plan_by, budget, seed, name, at_once)
+        return _into_set(list(sources), work, tags, resume, overwrite, watchers, on_plan, progress, cluster)
+    if tags is not None:
+        raise ValueError("tags are kept in shards: give shards=True, or leave them out")
+    chosen = choose_device(device)
     folder = None if out is None else FieldFolder.for_run(out, resume=resume, overwrite=overwrite)
     seed = check_seed(seed)
     planner = Planner(recipe, plan, model, plan_by, Budget(steps, seconds, target_db), seed)
@@ -127,10 +146,10 @@ def fit_many(
             # Neighbours in size need the least padding.
             waiting.sort(key=lambda job: points_of(job.signal))
             while waiting:
-                group = _together(waiting, at_once or _capacity(waiting, chosen))
-                share = _Share(bar, finished, len(group), total, started)
+                group = together(waiting, at_once or capacity(waiting, chosen))
+                share = Share(bar, finished, len(group), total, started)
                 try:
-                    fits = _fit_group(group, seed, chosen, watchers, share)
+                    fits = fit_group(group, seed, chosen, watchers, share)
                 except Interrupted as stop:
                     raise _interrupted(stop, finished, total, folder) from None
                 if fits is None:
@@ -151,15 +170,48 @@ def fit_many(
     return outcome
 
 
+def _into_set(
+    sources: list[Any],
+    work: Work,
+    tags: Sequence[Mapping[str, Any]] | None,
+    resume: bool,
+    overwrite: bool,
+    callbacks: Sequence[Callback],
+    on_plan: Callable[[Plan, list[str]], None] | None,
+    progress: bool | None,
+    cluster: str | None,
+) -> ManyFits:
+    """`fit_many` into shards."""
+    try:
+        folder = fit_set(
+            sources,
+            work,
+            tags=tags,
+            resume=resume,
+            overwrite=overwrite,
+            callbacks=callbacks,
+            on_plan=on_plan,
+            progress=progress,
+            cluster=cluster,
+        )
+    except Interrupted as stop:
+        name = "Ctrl-C" if stop.signal_number == signals.SIGINT else "SIGTERM"
+        message = f"stopped by {name}; finished fits are in {work.url}: rerun with resume=True to fit the rest"
+        raise Interrupted(message, None, stop.signal_number, stop.step) from None
+    index, outcome = folder.index, ManyFits(place=work.url)
+    for name in names_of(sources):
+        if name in index.entries:
+            outcome.metrics[name] = index.entries[name].metrics
+        if name in index.failures:
+            outcome.failures[name] = index.failures[name]
+    return outcome
+
+
 def _jobs(sources: Iterable[Any], planner: Planner, outcome: ManyFits) -> list[Job]:
     """A job for each signal that can be read; the others are failures."""
     given = list(sources)
-    raw = [
-        Path(source).stem if isinstance(source, (str, os.PathLike)) else str(getattr(source, "name", "") or "")
-        for source in given
-    ]
     readable = []
-    for name, source in zip(unique_names(raw), given, strict=True):
+    for name, source in zip(names_of(given), given, strict=True):
         try:
             signal = as_signal(source)
         except (ValueError, OSError, TypeError) as error:
@@ -167,56 +219,6 @@ def _jobs(sources: Iterable[Any], planner: Planner, outcome: ManyFits) -> list[J
             continue
         readable.append((name, signal))
     return planner.jobs(readable)
-
-
-def _fit_group(
-    group: Sequence[Job], seed: int, device: torch.device, callbacks: Sequence[Callback], share: _Share
-) -> list[Fit] | None:
-    """The fits of one group, or None if memory ran out and a smaller group should be tried."""
-    plan, recipe = group[0].plan, group[0].recipe
-    try:
-        tasks = [task_for(job.signal, recipe.convention) for job in group]
-        results = train(
-            tasks,
-            Copies(plan.field(seed), len(group)),
-            recipe,
-            seed=seed,
-            execution=Execution(device=device),
-            progress=share,
-            callbacks=callbacks,
-            names=[job.name for job in group],
-        )
-    except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
-        if not is_out_of_memory(error) or len(group) == 1:
-            raise
-        if device.type == "cuda":
-            torch.cuda.empty_cache()
-        return None
-    return [
-        Fit(result, task.to("cpu"), job.plan, str(device))
-        for job, result, task in zip(group, results, tasks, strict=True)
-    ]
-
-
-class _Share:
-    """The part of the progress that a group of networks makes."""
-
-    def __init__(self, bar: Progress, finished: int, count: int, total: int, started: float) -> None:
-        self.bar, self.finished, self.count, self.total, self.started = bar, finished, count, total, started
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-    def update(self, step: int, loss: float, psnr: float, elapsed: float, fraction: float) -> None:
-        done = (self.finished + self.count * fraction) / self.total
-        self.bar.update(self.finished, loss, psnr, time.monotonic() - self.started, done)
-
-    def say(self, sentence: str) -> None:
-        self.bar.say(sentence)
 
 
 def _interrupted(stop: Interrupted, finished: int, total: int, folder: FieldFolder | None) -> Interrupted:
@@ -230,23 +232,6 @@ def _interrupted(stop: Interrupted, finished: int, total: int, folder: FieldFold
     return Interrupted(
         f"stopped by {name} with {finished} of {total} fits done; {hint}", None, stop.signal_number, stop.step
     )
-
-
-def _together(jobs: Sequence[Job], most: int) -> list[Job]:
-    """The next jobs that train together: one where the network must be alone, and one size for mini-batches."""
-    if jobs[0].alone:
-        return [jobs[0]]
-    if jobs[0].recipe.batch is None:
-        return list(jobs[:most])
-    first = points_of(jobs[0].signal)
-    return [job for job in jobs[:most] if points_of(job.signal) == first]
-
-
-def _capacity(jobs: Sequence[Job], device: torch.device) -> int:
-    """How many networks fit into two thirds of the free memory, judged by the largest signal."""
-    free = torch.cuda.mem_get_info(device)[0] * 2 // 3 if device.type == "cuda" else 2 * 2**30
-    largest = max(job.recipe.batch_size(points_of(job.signal)) for job in jobs)
-    return int(max(1, min(256, free // (largest * BYTES_PER_POINT))))
 
 
 def _is_done(job: Job, seed: int, folder: FieldFolder, outcome: ManyFits) -> bool:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Literal, get_args
+
+import torch
+from torch import nn
 
 from staf.planning.plans import Budget, Plan, points_of
 from staf.planning.plans import plan as make_plan
@@ -22,7 +26,8 @@ SIZES = 2.0
 class Job:
     """A signal and how it is fitted. Jobs with equal keys have equal networks, recipes and losses.
 
-    `architecture` is what the file of the field will say of it, where that is known before the training.
+    `architecture` is what the file of the field will say of it, where that is known before the training; `start` is a
+    hash of the weights that training starts from.
     """
 
     name: str
@@ -31,6 +36,7 @@ class Job:
     recipe: Recipe
     architecture: dict[str, Any] | None
     alone: bool
+    start: str
     key: Hashable
 
 
@@ -48,6 +54,16 @@ class Planner:
             raise ValueError(f"give plan or plan_by, not both (got plan_by={plan_by!r})")
         self._recipe, self._plan, self._model, self._by = recipe, plan, model or "staf", plan_by
         self._budget, self._seed = budget, seed
+        self._by_shape: dict[Hashable, Callable[[str, Any], Job]] = {}
+
+    def job(self, name: str, signal: Any) -> Job:
+        """The job of one signal, which depends on no other signal: by size, all of one shape have one plan."""
+        if self._by == "spectrum":
+            return self._network(signal)(name, signal)
+        shape = _kind(signal) if self._plan is not None else (_kind(signal), tuple(signal.shape))
+        if shape not in self._by_shape:
+            self._by_shape[shape] = self._network(signal)
+        return self._by_shape[shape](name, signal)
 
     def jobs(self, named: Sequence[tuple[str, Any]]) -> list[Job]:
         """Plan the signals, in the order given."""
@@ -85,8 +101,19 @@ class Planner:
         network = id(plan) if architecture is None else json.dumps(architecture, sort_keys=True)
         # A network that is saved in another form is known by its file only.
         as_saved = None if hasattr(field, "baked") else architecture
-        alone = must_be_alone(field)
-        return lambda name, signal: Job(name, signal, plan, recipe, as_saved, alone, (_kind(signal), network, recipe))
+        alone, start = must_be_alone(field), _hash_of(field)
+        return lambda name, signal: Job(
+            name, signal, plan, recipe, as_saved, alone, start, (_kind(signal), network, recipe)
+        )
+
+
+def _hash_of(field: nn.Module) -> str:
+    """A hash of a field's tensors."""
+    content = hashlib.sha256()
+    for name, tensor in field.state_dict().items():
+        plain = torch.view_as_real(tensor) if tensor.is_complex() else tensor
+        content.update(name.encode() + plain.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes())
+    return content.hexdigest()
 
 
 def _kind(signal: Any) -> tuple[str, int, int]:

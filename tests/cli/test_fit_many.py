@@ -64,6 +64,8 @@ def test_resume_and_overwrite(staf, folder, here):
         (["pictures", "--model", "siern"], "there is no model 'siern'; did you mean siren?"),
         (["pictures", "--resume", "--overwrite"], "give one of them"),
         (["pictures", "--out", "pictures/a.png"], "is a file"),
+        (["pictures", "--shards", "--seconds", "1"], "give --steps, not --seconds"),
+        (["pictures", "--cluster", "local", "--explain"], "--explain is for one process"),
     ],
 )
 def test_mistakes(staf, folder, words, message):
@@ -130,3 +132,16 @@ def test_the_page_runs(staf, folder, here):
     for block in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL):
         exec(block.replace("steps=250", "steps=2, progress=False"), {})
     assert (here / "best-2x.png").exists()
+
+
+def test_shards_go_to_a_folder_and_are_resumed(staf, folder, here):
+    words = ["fit-many", folder, "--steps", "1", "--model", "siren", "--shards", "--out", "set", "--no-progress"]
+    ran = staf(*words, "--json", "--explain")
+    assert ran.code == 1
+    assert ran.json["fits"]["a"]["file"] is None
+    assert list(ran.json["failed"]) == ["notes"]
+    assert "a, b on cpu:" in ran.err
+    assert library.FieldSet(here / "set").names == ["a", "b"]
+    assert "already holds fits" in staf(*words).refused()
+    (folder / "notes.txt").unlink()
+    assert staf(*words, "--resume").code == 0

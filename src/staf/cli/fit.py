@@ -37,6 +37,7 @@ MEASURES = {
     "iou": "IoU {:.4f}",
     "chamfer": "Chamfer {:.3g}",
     "normal_consistency": "normal consistency {:.4f}",
+    "worst_frame_psnr": "worst frame {:.2f} dB",
     "log_spectral_distance": "log-spectral distance {:.2f} dB",
 }
 
@@ -46,7 +47,7 @@ class FitShared(Overrides, FitOptions):
     """Options of `staf fit` for every kind of signal."""
 
     file: Annotated[Positional[Path | None], arg(metavar="FILE", help_behavior_hint="")] = None
-    """The signal: an image (PNG, JPEG, TIFF, WebP, NPY), audio, a mesh, an array (NPY, NPZ), or a scene's folder."""
+    """The signal: an image, audio, a mesh or point cloud, a video, an array (NPY, NPZ), or a scene's folder."""
     continue_: Annotated[Path | None, arg(name="continue", metavar="RUN", help_behavior_hint="")] = None
     """Train the field of a finished run further, --steps +1000 for so many steps more; FILE may be left out."""
     view: Flag = False
@@ -68,8 +69,16 @@ def options_for(words: Sequence[str]) -> type[FitShared]:
 
 
 def run(options: Fit, terminal: Terminal) -> int:
-    """Fit, write the run folder, say how good it is."""
+    """Fit, write the run folder, say how good it is; of several processes that torchrun started, the first one does."""
+    from staf.training.processes import several_processes
+
+    with several_processes() as processes:
+        return _run(options, terminal, first=processes.rank == 0)
+
+
+def _run(options: Fit, terminal: Terminal, *, first: bool) -> int:
     from staf.reports.run_folder import existing
+    from staf.training.processes import own_device
 
     if options.quiet and options.verbose:
         raise UserError("--quiet and --verbose contradict each other: give one of them")
@@ -80,7 +89,7 @@ def run(options: Fit, terminal: Terminal) -> int:
     options.use_threads()
     terminal.quiet = options.quiet
     signal = options.open(options.file)
-    device = options.device_name()
+    device = own_device(options.device_name())
     folder = options.out or default_folder(signal.name, options.model)
     if run is not None:
         run.check(signal)
@@ -89,7 +98,8 @@ def run(options: Fit, terminal: Terminal) -> int:
     seed, budget = options.seed or 0, options.budget()
     with edge():
         _planned(options, signal, budget, device, run).field(seed)
-    check_folder(options, folder, "a fit" if existing(folder) else None)
+    if first:
+        check_folder(options, folder, "a fit" if existing(folder) else None)
     if options.resume:
         seed, budget = resumed(options, options.model, checkpoint)
     with edge():
@@ -100,6 +110,9 @@ def run(options: Fit, terminal: Terminal) -> int:
         plan = _planned(options, source, budget, device, run)
     if reason is not None:
         plan.reasons["sampling"] = reason
+    if not first:
+        _fit(options, terminal, source, plan, seed, device, checkpoint, None, run, shown=False)
+        return 0
     if options.explain or options.verbose:
         terminal.explain(f"{signal!r} on {device}:", plan.reasons.values())
     if options.verbose:
@@ -195,6 +208,8 @@ def _fit(
     checkpoint: Path,
     live: LiveView | None,
     run: Earlier | None,
+    *,
+    shown: bool = True,
 ) -> FitResult:
     from staf.api import fit
     from staf.training import Interrupted
@@ -206,7 +221,7 @@ def _fit(
             plan=plan,
             seed=seed,
             device=device,
-            progress=None if options.progress and not options.quiet else False,
+            progress=None if options.progress and not options.quiet and shown else False,
             checkpoint=checkpoint,
             resume=checkpoint if options.resume else None,
             callbacks=() if live is None else live,
@@ -232,7 +247,8 @@ def _tell(options: Fit, terminal: Terminal, fit: FitResult, folder: Path, files:
     for note in fit.notes:
         terminal.note(f"note: {note}")
     metrics = _metrics(fit, files)
-    words = {"psnr": f"{metrics['psnr']:.2f} dB PSNR"}
+    # A task that fits no samples, such as a signed distance, has no PSNR.
+    words = {"psnr": f"{metrics['psnr']:.2f} dB PSNR"} if "psnr" in metrics else {}
     if "psnr_of_file" in metrics:
         words["psnr"] += f" ({metrics['psnr_of_file']:.2f} dB of the saved file)"
     others = {name: value for name, value in metrics.items() if not name.startswith("psnr")}

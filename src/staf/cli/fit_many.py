@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 # Measures after the PSNR that have a column of their own where a fit has them.
 COLUMNS = {"ssim": "SSIM", "iou": "IoU", "log_spectral_distance": "log-spectral distance"}
+# A longer table is left to `staf.FieldSet`.
+LONGEST_TABLE = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +32,9 @@ class FitMany(ManyOptions, BudgetOptions):
 
     The folder (runs/NAME-many unless --out names another) gets fields/NAME.safetensors for each signal and index.json,
     as they finish. A file that cannot be read is reported, and the others are fitted. Ctrl-C keeps finished fits, and
-    --resume fits the rest. --seconds is the time of each group of networks that train together.
+    --resume fits the rest. --seconds is the time of each group of networks that train together. With --shards the
+    networks of thousands of signals are written many in a file, to a folder or a URL, and --cluster trains them on the
+    machines of a Ray cluster.
     """
 
     folder: Annotated[Positional[Path], arg(metavar="DIR")]
@@ -37,6 +42,41 @@ class FitMany(ManyOptions, BudgetOptions):
     model: Annotated[str, arg(metavar="NAME", help=f"The network: {', '.join(MODEL_NAMES)}.")] = "staf"
     explain: Flag = False
     """Say what the plans chose, and why."""
+    shards: Flag = False
+    """Write many networks in each file, with one index; implied by --cluster and by a URL."""
+    cluster: Annotated[str | None, arg(metavar="ADDRESS", help_behavior_hint="")] = None
+    """Train on a Ray cluster: local starts one on this machine, auto finds one that runs, or its address."""
+
+    @property
+    def into_shards(self) -> bool:
+        return self.shards or self.cluster is not None or self._is_url
+
+    @property
+    def _is_url(self) -> bool:
+        return "://" in (self.out or "")
+
+    def place(self) -> str:
+        """Where the fits go."""
+        return self.out or str(default_folder(self.folder.resolve().name, "many"))
+
+    def checked(self, files: int) -> dict[str, Any]:
+        """The arguments of `staf.fit_many`, after all that can be checked before the work."""
+        if not self.into_shards:
+            arguments = self.arguments(Path(self.place()))
+            prepare_folder(Path(self.place()), MEBIBYTE * files)
+            return arguments
+        for flag, value in (("--seconds", self.seconds), ("--target-db", self.target_db)):
+            if value is not None:
+                raise UserError(f"--shards needs the same steps for every network: give --steps, not {flag}")
+        if self.cluster is not None and self.explain:
+            raise UserError("--explain is for one process: leave it out with --cluster")
+        here = Path(self.place())
+        # A URL is looked at when it is opened.
+        arguments = self.arguments(Path("unused") if self._is_url else here)
+        if not self._is_url:
+            prepare_folder(here, MEBIBYTE * files)
+        device = arguments["device"] if self.device is not None or self.cluster is None else None
+        return {**arguments, "out": self.place(), "device": device, "shards": True, "cluster": self.cluster}
 
 
 def options_for(words: Sequence[str]) -> type[Any]:
@@ -49,9 +89,8 @@ def run(options: FitMany, terminal: Terminal) -> int:
     budget = options.budget()
     if options.model not in MODEL_NAMES:
         raise UserError(f"there is no model {options.model!r}{did_you_mean(options.model, MODEL_NAMES)}")
-    out = options.out or default_folder(options.folder.resolve().name, "many")
-    arguments = options.arguments(out)
-    prepare_folder(out, MEBIBYTE * len(files))
+    out = options.place()
+    arguments = options.checked(len(files))
     from staf.many import fit_many
 
     def explain(plan: Plan, names: list[str]) -> None:
@@ -60,7 +99,7 @@ def run(options: FitMany, terminal: Terminal) -> int:
         sentences = reasons.values() if isinstance(reasons, dict) else reasons
         terminal.explain(f"{', '.join(names)} on {arguments['device']}:", list(sentences))
 
-    with kept_when_stopped(terminal):
+    with kept_when_stopped(terminal), _answering():
         outcome = fit_many(
             files,
             model=options.model,
@@ -72,7 +111,10 @@ def run(options: FitMany, terminal: Terminal) -> int:
         )
     shown = [name for name in COLUMNS if any(name in measures for measures in outcome.metrics.values())]
     rows = [(name, *_measures(measures, shown)) for name, measures in sorted(outcome.metrics.items())]
-    terminal.table(f"{len(rows)} fits in {out}", ("name", "PSNR", *(COLUMNS[name] for name in shown)), rows)
+    if len(rows) <= LONGEST_TABLE:
+        terminal.table(f"{len(rows)} fits in {out}", ("name", "PSNR", *(COLUMNS[name] for name in shown)), rows)
+    else:
+        terminal.say(f"{len(rows)} fits in {out}")
     if rows:
         terminal.say(f"mean PSNR {outcome.mean_psnr:.2f} dB")
     for name, message in outcome.failures.items():
@@ -82,16 +124,26 @@ def run(options: FitMany, terminal: Terminal) -> int:
             "verb": "fit-many",
             "folder": str(options.folder),
             "model": options.model,
-            "out": str(out),
-            "index": str(out / INDEX),
+            "out": out,
+            "index": None if options.into_shards else str(Path(out) / INDEX),
             "fits": {
-                name: {"file": str(path), "metrics": outcome.metrics[name]} for name, path in outcome.files.items()
+                name: {"file": str(outcome.files[name]) if name in outcome.files else None, "metrics": measures}
+                for name, measures in outcome.metrics.items()
             },
             "mean_psnr": outcome.mean_psnr,
             "failed": outcome.failures,
         }
     )
     return 1 if outcome.failures else 0
+
+
+@contextlib.contextmanager
+def _answering() -> Iterator[None]:
+    """A cluster that does not answer is the user's to start, and a set that is there the user's to resume."""
+    try:
+        yield
+    except (ConnectionError, FileExistsError) as error:
+        raise UserError(str(error)) from error
 
 
 def _files(folder: Path) -> list[Path]:

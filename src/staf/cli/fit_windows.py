@@ -56,7 +56,7 @@ def run(options: FitWindows, terminal: Terminal) -> int:
     audio = open_signal(options.file)
     if not isinstance(audio, Audio):
         raise UserError(f"recordings are fitted in windows, and {options.file} is of kind {audio.kind}")
-    out = options.out or default_folder(audio.name, "windows")
+    out = Path(options.out or default_folder(audio.name, "windows"))
     arguments = options.arguments(out)
     prepare_folder(out, 8 * MEBIBYTE + 8 * audio.array.nbytes)
     with kept_when_stopped(terminal), edge():

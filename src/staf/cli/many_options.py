@@ -12,11 +12,14 @@ from typing import Annotated, Any
 from tyro.conf import arg
 
 from staf.cli.errors import Stopped, UserError
-from staf.cli.options import Count, Device, Flag, OutFolder, device_name
+from staf.cli.options import Count, Device, Flag, device_name
 from staf.cli.terminal import Terminal
 
-# Known here without importing torch, for help; a test holds them to `staf.storage.folder` and `staf.windows`.
-INDEX, WINDOWS = "index.json", "windows.json"
+# Known here without importing torch, for help; a test holds them to `staf.storage` and `staf.windows`.
+INDEX, WINDOWS, SET = "index.json", "windows.json", "set.json"
+
+# A text, because a path would make one slash of the two in a URL.
+OutPlace = Annotated[str | None, arg(aliases=["-o"], metavar="DIR", help_behavior_hint="")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +32,7 @@ class ManyOptions:
     """How many networks train together; by default as many as memory holds."""
     device: Device = None
     """cpu, cuda or cuda:N; by default a GPU if there is one."""
-    out: OutFolder = None
+    out: OutPlace = None
     """Folder for what is made."""
     overwrite: Flag = False
     """Fit again what an earlier run has left in the folder."""
@@ -47,7 +50,7 @@ class ManyOptions:
             raise UserError(f"{out} is a file: name a folder with --out")
         if self.resume and self.overwrite:
             raise UserError("--resume continues a run and --overwrite starts again: give one of them")
-        begun = any((out / name).exists() for name in (INDEX, WINDOWS))
+        begun = any((out / name).exists() for name in (INDEX, WINDOWS, SET))
         if begun and not (self.resume or self.overwrite):
             raise UserError(f"{out} already holds fits: pass --resume to continue, or name another folder with --out")
         return {

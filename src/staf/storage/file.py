@@ -57,7 +57,14 @@ class Header:
 
 
 def write(path: str | os.PathLike[str], tensors: dict[str, Tensor], metadata: dict[str, Any]) -> None:
-    """Write tensors and JSON-able metadata, whole or not at all. Complex tensors are stored as pairs of reals."""
+    """Write tensors and JSON-able metadata, whole or not at all."""
+    data = encode(tensors, metadata)
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def encode(tensors: dict[str, Tensor], metadata: dict[str, Any]) -> bytes:
+    """The bytes of a file with tensors and JSON-able metadata. Complex tensors are stored as pairs of reals."""
     from safetensors.torch import save
 
     plain: dict[str, Tensor] = {}
@@ -70,9 +77,7 @@ def write(path: str | os.PathLike[str], tensors: dict[str, Tensor], metadata: di
         plain[name] = tensor.contiguous().clone()
     document = {**metadata, "format": FORMAT_VERSION, "complex": complex_names}
     # safetensors reports a full disk by an error of its own; Python's file raises the OSError that has a reason.
-    data = save(plain, metadata={METADATA_KEY: json.dumps(document)})
-    with atomic_path(path) as temporary:
-        temporary.write_bytes(data)
+    return save(plain, metadata={METADATA_KEY: json.dumps(document)})
 
 
 def read_header(path: str | os.PathLike[str]) -> Header:
@@ -88,6 +93,11 @@ def read_header(path: str | os.PathLike[str]) -> Header:
         raw, size = _header_bytes(path)
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
+    return parse_header(path, raw, size)
+
+
+def parse_header(path: Path, raw: bytes, size: int) -> Header:
+    """Check the header `raw` of a file of `size` bytes, which errors call `path`."""
     try:
         entries = parse_json(raw, MAX_ENTRIES)
         document = parse_json(entries["__metadata__"][METADATA_KEY], MAX_ENTRIES)

@@ -8,6 +8,7 @@ from staf.training.interrupt import Interrupted
 from staf.training.optim.muon import Muon
 from staf.training.optim.soap import Soap
 from staf.training.prediction import predictor
+from staf.training.processes import several_processes
 from staf.training.recipe import Recipe
 from staf.training.result import Result
 from staf.training.schedules import Constant, Cosine, Exponential
@@ -32,5 +33,6 @@ __all__ = [
     "Task",
     "predictor",
     "run",
+    "several_processes",
     "train",
 ]

@@ -23,6 +23,7 @@ from staf.training.divergence import Divergence
 from staf.training.history import History, decibels
 from staf.training.precision import at_step
 from staf.training.prediction import predictor
+from staf.training.processes import current
 from staf.training.progress import Shown
 from staf.training.recipe import Recipe
 from staf.training.result import Result
@@ -33,6 +34,8 @@ from staf.training.trainees import OneNetwork, SeveralNetworks
 # A group of captured steps is about this long, so that progress moves and Ctrl-C is heard. Several networks wait
 # longer, because the GPU is idle between groups while all their losses are looked at.
 GROUP_SECONDS, GROUP_SECONDS_OF_SEVERAL = 0.25, 1.0
+# First steps on a GPU that take longer than this compile kernels, once on a machine: the clock then starts after them.
+COMPILING = 1.0
 
 
 @dataclass
@@ -67,6 +70,7 @@ class Loop:
         if several and any(hasattr(callback, "finish") for callback in callbacks):
             raise ValueError("a callback with finish(module) belongs to a single fit, got several networks")
         self.fields, self.recipe, self.seed = fields, recipe, seed
+        self.processes = current()
         self.execution, self.names = execution, names
         self.keep_when_stopped = keep_when_stopped
         # Where a fit that was stopped, and is measured all the same, can be resumed from.
@@ -97,6 +101,8 @@ class Loop:
     def run(self, bar: Shown, checkpoint: Path | None, checkpoint_seconds: float) -> list[Result]:
         """Groups of steps until every network has ended, then the measuring."""
         last_saved = self.started
+        # Of several processes the first one writes.
+        checkpoint = checkpoint if self.processes.rank == 0 else None
         try:
             # One watch over both, so that no signal falls between them.
             with interrupt.watch() as interruption:
@@ -105,7 +111,10 @@ class Loop:
                         losses = self._advance(bar)
                         self._look_for_divergence(losses, bar)
                         self._tell(losses, bar)
-                        if interruption and not self._all_diverged():
+                        # A signal to one process ends all at the same step.
+                        number = self.processes.largest(interruption.signal_number or 0)
+                        if number and not self._all_diverged():
+                            interruption.signal_number = number
                             self._stop(interruption, checkpoint, bar)
                         elif checkpoint is not None and time.monotonic() - last_saved > checkpoint_seconds:
                             self._save_if_possible(checkpoint, bar)
@@ -129,7 +138,7 @@ class Loop:
     def _advance(self, bar: Shown) -> Tensor:
         """Take a group of steps and write its losses (steps, networks) into the histories."""
         recipe, optimiser, step = self.recipe, self.stepper.optimiser, self.step
-        count = min(self.together, max(1, int(self.group_seconds / self.step_seconds)))
+        count = min(self.together, max(1, int(self.group_seconds / self.processes.agree(self.step_seconds))))
         count = count if self.total is None else min(count, self.total - step)
         multipliers = [recipe.schedule(self._fraction(step + i, self.waited)) for i in range(count)]
         frozen = recipe.freeze_activations_from
@@ -140,7 +149,8 @@ class Loop:
         with self.execution.otherwise(precision).active():
             losses = self.stepper.advance(rates)
         self.step_seconds = max((time.monotonic() - began) / count, 1e-6)
-        self.waited = self.waited or self.elapsed() - self.elapsed_before
+        if not self.waited:
+            self._start_clock(bar)
         for sentence in self.stepper.notes[said:]:
             bar.say(sentence)
         self.seconds = self.elapsed()
@@ -151,6 +161,14 @@ class Loop:
                 for i, loss in enumerate(column.tolist()):
                     course.history.append(step + i, loss, multipliers[i], self.seconds)
         return losses
+
+    def _start_clock(self, bar: Shown) -> None:
+        """After the first steps: how long they took, which is not counted where kernels were compiled."""
+        self.waited = self.elapsed() - self.elapsed_before
+        if self.waited > COMPILING and next(self.trainee.module.parameters()).is_cuda:
+            self.started += self.waited
+            bar.say(f"compiling kernels took {self.waited:.0f} s, once on this machine: time is counted from there")
+            self.waited = 1e-9
 
     def _look_for_divergence(self, losses: Tensor, bar: Shown) -> None:
         for network, trouble in self.divergence.look(self.step - len(losses), losses).items():
@@ -194,7 +212,7 @@ class Loop:
         predict = predictor(self.trainee.member(network), self.trainee.chunk(self.stepper.chunk), self.execution)
         # A task of the user's own may measure other things; its training loss then decides alone.
         task = self.trainee.tasks[network]
-        measured = getattr(task, "confirm", task.evaluate)(predict).get("psnr", psnr)
+        measured = self.processes.agree(getattr(task, "confirm", task.evaluate)(predict).get("psnr", psnr))
         course.confirm_after = self.elapsed() + 5 * (self.elapsed() - began)
         return f"reached {measured:.2f} dB" if measured >= target else None
 
@@ -265,7 +283,7 @@ class Loop:
         return all((course.stopped or "").startswith("diverged") for course in self.courses)
 
     def elapsed(self) -> float:
-        return self.elapsed_before + time.monotonic() - self.started
+        return self.processes.agree(self.elapsed_before + time.monotonic() - self.started)
 
     def _fraction(self, step: int, start: float = 0.0) -> float:
         """How much of the training is over at a step; of that after the first `start` seconds."""

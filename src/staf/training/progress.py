@@ -40,12 +40,22 @@ class Shown(Protocol):
 
 
 class Progress:
-    """Shows step (or what else is `counted`), loss, dB and time left. `mode` is "bar", "lines" or "none"."""
+    """Shows step (or what else is `counted`), loss, dB and time left. `mode` is "bar", "lines" or "none".
+
+    With `rate`, also how many are counted in a second.
+    """
 
     def __init__(
-        self, total: int | None, seconds: float | None, mode: str, title: str = "fit", counted: str = "step"
+        self,
+        total: int | None,
+        seconds: float | None,
+        mode: str,
+        title: str = "fit",
+        counted: str = "step",
+        rate: bool = False,
     ) -> None:
         self.total, self.seconds, self.mode, self.title, self.counted = total, seconds, mode, title, counted
+        self.rate = rate
         self._bar: Any = None
         self._next_line = 0.0
 
@@ -77,7 +87,8 @@ class Progress:
             return
         left = elapsed * (1 - fraction) / fraction if fraction > 0 else math.inf
         of = f"/{self.total}" if self.total else ""
-        text = f"{self.counted} {step}{of}  loss {loss:.3g}  {psnr:.2f} dB  {duration(left)} left"
+        speed = f"  {step / elapsed:.3g} a second" if self.rate and step and elapsed > 0 else ""
+        text = f"{self.counted} {step}{of}{speed}  loss {loss:.3g}  {psnr:.2f} dB  {duration(left)} left"
         if self._bar is not None:
             self._bar.update(self._task, completed=fraction, text=text)
         elif time.monotonic() >= self._next_line:

@@ -9,6 +9,7 @@ from staf.training.batches import Batches
 from staf.training.jittered_batches import JitteredBatches
 from staf.training.memory import keep_freed_memory
 from staf.training.optim.optimiser import Optimiser
+from staf.training.processes import current
 from staf.training.stacked import StackedTask
 from staf.training.task import Batch, Task
 from staf.training.threads import Threads
@@ -55,6 +56,7 @@ class Stepper:
         self.task, self.field, self.optimiser, self.batches = task, field, optimiser, batches
         self.group, self.chunk = group, min(chunk, batches.size)
         self.notes: list[str] = []
+        self._processes = current()
         self._penalty = getattr(field, "penalty", None)
         self._rates = torch.zeros(group, len(optimiser.base_rates), device=device)
         self._losses = torch.zeros(group, getattr(task, "networks", 1), device=device, dtype=torch.float32)
@@ -106,20 +108,22 @@ class Stepper:
             index = self._index.index_select(0, self._counter)[0]
             batch = self.task.batch(index, self._weight.index_select(0, self._counter)[0])
         total: Tensor | None = None
-        for start in range(0, self.batches.size, self.chunk):
-            part = batch
-            if self.chunk < self.batches.size:
-                rows = slice(start, start + self.chunk)
+        first, last = self._processes.rows(self.batches.size)
+        for start in range(first, last, self.chunk):
+            part, stop = batch, min(start + self.chunk, last)
+            if stop - start < self.batches.size:
+                rows = slice(start, stop)
                 part = Batch(batch.coordinates[..., rows, :], batch.target[..., rows, :], batch.weight[..., rows])
             loss = self.task.loss(self.field, part)
             (loss if loss.dim() == 0 else loss.sum()).backward()
             total = loss.detach() if total is None else total + loss.detach()
         penalty = None if self._penalty is None else self._penalty()
-        # A baked field's penalty is a constant.
-        if penalty is not None and penalty.requires_grad:
+        # A baked field's penalty is a constant; of several processes one adds it.
+        if penalty is not None and penalty.requires_grad and self._processes.rank == 0:
             penalty.backward()
-        assert total is not None
-        return total.to(self._losses.dtype)
+        # A process may have no point of a small batch.
+        loss = torch.zeros_like(self._losses[0]) if total is None else total.to(self._losses.dtype)
+        return self._processes.add(self.optimiser.parameters, loss.reshape(-1))
 
     def _shrink(self, error: BaseException) -> None:
         if self.chunk <= 1:

@@ -110,7 +110,8 @@ def train(
     loop = Loop(tasks, fields, recipe, seed, execution, callbacks, names, chunk, resume, keep_when_stopped)
     bar: Shown
     if progress is None or isinstance(progress, bool):
-        bar = Progress(loop.total, recipe.seconds, choose_mode(progress), title)
+        mode = choose_mode(progress) if loop.processes.rank == 0 else "none"
+        bar = Progress(loop.total, recipe.seconds, mode, title)
     else:
         bar = progress
     every = CHECKPOINT_SECONDS if checkpoint_seconds is None else checkpoint_seconds

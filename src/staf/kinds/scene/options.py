@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tyro.conf import arg
 
 from staf.kinds.options import Count, ExportKind, FitKind, Flag, Number, RenderKind
+from staf.kinds.scene.checks import BACKGROUNDS
 from staf.kinds.scene.formats import FILMS, MESHES
 from staf.signals.errors import SignalError
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from staf.signals.base import Signal
     from staf.signals.grid import Convention
 
-BACKGROUNDS = {"white": (1.0, 1.0, 1.0), "black": (0.0, 0.0, 0.0)}
 Background = Annotated[Literal["white", "black"], arg(help_behavior_hint="")]
 
 

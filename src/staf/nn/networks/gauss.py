@@ -51,7 +51,7 @@ SPEC = NetworkSpec(
         "denoising": Settings(2.29e-4, constants={"sigma": 5.7}),
     },
     scene={
-        "radiance": Settings(1e-3, constants={"activation": "gauss", "sigma": 40.0}),
+        "radiance": Settings(3e-4, constants={"activation": "gauss", "sigma": 40.0}),
         "radiance_grid": Settings(2e-3, constants={"activation": "gauss"}),
     },
     decoder="gauss",

@@ -65,7 +65,7 @@ SPEC = NetworkSpec(
         "denoising": Settings(1.64e-3, constants={"omega0": 3.74, "hidden_omega0": 7.75}),
     },
     scene={
-        "radiance": Settings(1e-3, constants={"activation": "siren", "omega0": 40.0}),
+        "radiance": Settings(5e-4, constants={"activation": "siren", "omega0": 40.0}),
         "radiance_grid": Settings(2e-3, constants={"activation": "siren"}),
     },
     decoder="siren",

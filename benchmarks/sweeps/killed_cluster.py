@@ -1,0 +1,174 @@
+"""Kill workers and drivers of a cluster run at random moments, and compare the set with an undisturbed one.
+
+`python -m benchmarks.sweeps.killed_cluster --workers 20 --drivers 20` fits small pictures on a Ray cluster of this
+machine. A process is ended by SIGKILL, so that it can do nothing about it. A killed driver is started again with
+resume. At the end every field must be there once, with the bits of a run in one process without a cluster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+import staf
+from staf.planning import recipes
+from staf.storage.sets.place import Place
+from staf.storage.sets.shard import SHARDS, Shard
+
+
+def small_plan(steps: int) -> staf.Plan:
+    """A network that takes some tenths of a second."""
+
+    def factory(generator: torch.Generator) -> torch.nn.Module:
+        return staf.staf(2, 3, width=32, depth=3, generator=generator)
+
+    return staf.Plan(factory, recipes.default(steps=steps))
+
+
+def drive(inputs: Path, out: Path, steps: int, cluster: str | None) -> None:
+    """One run, or the rest of one."""
+    paths = sorted(inputs.glob("*.npy"))
+    staf.fit_many(
+        paths,
+        plan=small_plan(steps),
+        out=out,
+        shards=True,
+        cluster=cluster,
+        resume=(out / "set.json").exists(),
+        device="cpu",
+        progress=False,
+    )
+
+
+def started(inputs: Path, out: Path, steps: int) -> subprocess.Popen[bytes]:
+    """A driver of its own process group, so that what it leaves behind can be ended."""
+    words = [sys.executable, "-m", __spec__.name, "--drive", str(inputs), str(out), "--steps", str(steps)]
+    return subprocess.Popen(words, start_new_session=True)
+
+
+def descendants(parent: int) -> dict[int, str]:
+    """The processes below one, with their command lines."""
+    parents, commands = {}, {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                status = (entry / "stat").read_text().rpartition(")")[2].split()
+                commands[int(entry.name)] = (entry / "cmdline").read_text().replace("\0", " ")
+                parents[int(entry.name)] = int(status[1])
+            except OSError:
+                continue
+    found: dict[int, str] = {}
+    for process in commands:
+        above = process
+        while above in parents and above != parent:
+            above = parents[above]
+        if above == parent and process != parent:
+            found[process] = commands[process]
+    return found
+
+
+def end(processes: list[int]) -> None:
+    """Kill what is still there of some processes."""
+    for process in processes:
+        try:
+            os.kill(process, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+def kill_workers(driver: subprocess.Popen[bytes], count: int, rng: random.Random) -> int:
+    """Kill workers that are fitting, one after another; returns how many."""
+    killed = 0
+    while killed < count and driver.poll() is None:
+        time.sleep(rng.uniform(0.5, 3.0))
+        workers = [pid for pid, command in descendants(driver.pid).items() if "ray::fit_unit" in command]
+        if workers:
+            end([rng.choice(workers)])
+            killed += 1
+    return killed
+
+
+def kill_drivers(inputs: Path, out: Path, steps: int, count: int, rng: random.Random) -> int:
+    """Start drivers and kill each at a random moment; returns how many were killed at work."""
+    killed = 0
+    while killed < count:
+        driver = started(inputs, out, steps)
+        while driver.poll() is None and not any("ray::fit_unit" in c for c in descendants(driver.pid).values()):
+            time.sleep(0.1)
+        time.sleep(rng.uniform(0.0, 4.0))
+        below = list(descendants(driver.pid))
+        if driver.poll() is not None:
+            print(f"  the work is done after {killed} killed drivers", flush=True)
+            return killed
+        end([driver.pid])
+        driver.wait()
+        killed += 1
+        # Half of the time the workers are left to finish their unit without a driver.
+        time.sleep(rng.choice([0.0, 3.0]))
+        end(below)
+    return killed
+
+
+def compare(out: Path, reference: Path) -> str:
+    """A sentence on the two sets."""
+    disturbed, undisturbed = staf.FieldSet(out), staf.FieldSet(reference)
+    names = undisturbed.names
+    same = [
+        all(torch.equal(disturbed.weights(name)[key], tensor) for key, tensor in undisturbed.weights(name).items())
+        for name in names
+    ]
+    place = Place(out)
+    written = [entry["name"] for shard in place.names(SHARDS) for entry in Shard(place, shard).fields]
+    return (
+        f"{len(disturbed)} of {len(undisturbed)} fields, {len(set(disturbed.names))} different names, "
+        f"{sum(same)} equal bit for bit, {len(written) - len(set(written))} written twice, "
+        f"{len(disturbed.failures)} failures"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--workers", type=int, default=20)
+    parser.add_argument("--drivers", type=int, default=20)
+    parser.add_argument("--pictures", type=int, default=200)
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--drive", nargs=2, type=Path, metavar=("INPUTS", "OUT"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.drive:
+        drive(options.drive[0], options.drive[1], options.steps, "local")
+        return
+    rng, folder = random.Random(options.seed), Path(tempfile.mkdtemp(prefix="staf-killed-"))
+    inputs = folder / "inputs"
+    inputs.mkdir()
+    values = np.random.default_rng(options.seed)
+    for number in range(options.pictures):
+        np.save(inputs / f"{number:05d}.npy", values.integers(0, 256, (24, 24, 3), np.uint8))
+    began = time.monotonic()
+    drive(inputs, folder / "reference", options.steps, None)
+    alone = time.monotonic() - began
+    print(f"in one process: {options.pictures} pictures in {alone:.1f} s", flush=True)
+    began = time.monotonic()
+    driver = started(inputs, folder / "workers", options.steps)
+    killed = kill_workers(driver, options.workers, rng)
+    driver.wait()
+    print(f"{killed} workers killed in {time.monotonic() - began:.0f} s, exit code {driver.returncode}", flush=True)
+    print("  " + compare(folder / "workers", folder / "reference"), flush=True)
+    killed = kill_drivers(inputs, folder / "drivers", options.steps, options.drivers, rng)
+    driver = started(inputs, folder / "drivers", options.steps)
+    print(f"{killed} drivers killed, then one left alone: exit code {driver.wait()}", flush=True)
+    print("  " + compare(folder / "drivers", folder / "reference"), flush=True)
+
+
+if __name__ == "__main__":
+    main()

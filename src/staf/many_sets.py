@@ -1,0 +1,105 @@
+"""`fit_many` into a set of shards, by this process or by the workers of a cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from staf._files import WriteError
+from staf.many_cluster import run_on_cluster
+from staf.many_units import Prepared, Source, Tally, UnitFitter, Work, unit_size, with_hint
+from staf.planning.plans import Plan
+from staf.storage.folder import unique_names
+from staf.storage.sets import SetFolder
+from staf.training import Callback
+from staf.training.progress import Progress, choose_mode
+
+
+def fit_set(
+    sources: Sequence[Any],
+    work: Work,
+    *,
+    tags: Sequence[Mapping[str, Any]] | None,
+    resume: bool,
+    overwrite: bool,
+    callbacks: Sequence[Callback],
+    on_plan: Callable[[Plan, list[str]], None] | None,
+    progress: bool | None,
+    cluster: str | None,
+) -> SetFolder:
+    """Fit each source that the set does not have yet; returns the set with its index up to date."""
+    if tags is not None and len(tags) != len(sources):
+        raise ValueError(f"tags must be as many as the signals, got {len(tags)} and {len(sources)}")
+    folder = SetFolder.begin(work.url, _settings(work), resume=resume, overwrite=overwrite)
+    index, names = folder.index, names_of(sources)
+    given = [_absolute(source) for source in sources]
+    listed = [index.entries.get(name) for name in names]
+    units = [
+        Source(name, one, dict(tags[number]) if tags is not None else {}, None if entry is None else entry.key)
+        for number, (name, one, entry) in enumerate(zip(names, given, listed, strict=True))
+    ]
+    total = sum(entry is None for entry in listed)
+    with Progress(total, None, choose_mode(progress), title="networks", counted="finished", rate=True) as bar:
+        tally = Tally(bar, max(total, 1))
+        if cluster is None:
+            _run_here(units, UnitFitter(work, callbacks), folder, tally, on_plan)
+        else:
+            run_on_cluster(units, work, cluster, folder, tally)
+    index.merge()
+    return folder
+
+
+def names_of(sources: Sequence[Any]) -> list[str]:
+    """A name for each source: the stem of its file, or the signal's own, each once and safe as a file name."""
+    return unique_names(
+        Path(source).stem if isinstance(source, (str, os.PathLike)) else str(getattr(source, "name", "") or "")
+        for source in sources
+    )
+
+
+def _settings(work: Work) -> dict[str, Any]:
+    """What must be the same when a run is resumed."""
+    return {
+        "seed": work.seed,
+        "steps": work.budget.steps,
+        "model": work.model or "staf",
+        "plan_by": work.plan_by,
+        "recipe": None if work.recipe is None else work.recipe.to_plain(),
+    }
+
+
+def _absolute(source: Any) -> Any:
+    """A path as another process finds it."""
+    return os.path.abspath(source) if isinstance(source, (str, os.PathLike)) else source
+
+
+def _run_here(
+    sources: Sequence[Source],
+    fitter: UnitFitter,
+    folder: SetFolder,
+    tally: Tally,
+    on_plan: Callable[[Plan, list[str]], None] | None,
+) -> None:
+    """Units one after another; the next one is read while this one trains."""
+    size = unit_size(fitter.work, fitter.device.type)
+    units = [sources[start : start + size] for start in range(0, len(sources), size)]
+    told: set[object] = set()
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(fitter.prepare, units[0]) if units else None
+        for number in range(len(units)):
+            assert coming is not None
+            prepared: Prepared = coming.result()
+            if number + 1 < len(units):
+                coming = reader.submit(fitter.prepare, units[number + 1])
+            if on_plan is not None:
+                for key in {job.key: None for job in prepared.jobs if job.key not in told}:
+                    alike = [job for job in prepared.jobs if job.key == key]
+                    on_plan(alike[0].plan, [job.name for job in alike])
+                    told.add(key)
+            try:
+                fitter.fit(prepared, folder.commit, tally)
+            except WriteError as error:
+                raise with_hint(error, folder) from error
