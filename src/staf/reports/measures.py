@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from staf._documents import Document
+from staf.signals.errors import NoSamples
 
 if TYPE_CHECKING:
     from staf.api import Fit
@@ -29,10 +31,12 @@ def measures(fit: Fit, saved: Path | None) -> Document:
     if signal is not None:
         more = signal.view.more_measures(fit.field.predict, fit.field.convention, saved)
         document |= {name: _or_note(notes, name, measure) for name, measure in more.items()}
-        baseline = signal.view.baseline() if "psnr" in fit.metrics else None
-        if baseline is not None:
-            document["psnr_of_baseline"] = baseline[1]
-            about["baseline"] = baseline[0]
+        # What a task rebuilds may hold no samples, and then has nothing to be compared with.
+        with contextlib.suppress(NoSamples):
+            baseline = signal.view.baseline() if "psnr" in fit.metrics else None
+            if baseline is not None:
+                document["psnr_of_baseline"] = baseline[1]
+                about["baseline"] = baseline[0]
     for name, value in list(document.items()):
         if isinstance(value, float) and not math.isfinite(value):
             document[name] = None
