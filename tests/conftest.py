@@ -15,13 +15,14 @@ import pytest  # noqa: E402
 import torch  # noqa: E402
 
 
-@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    shared = _shared_fixture(item)
+    if shared is not None:
+        # Of several processes one makes it, and runs the tests that look at it.
+        item.add_marker(pytest.mark.xdist_group(shared))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    for item in items:
-        shared = _shared_fixture(item)
-        if shared is not None:
-            # Of several processes one makes it, and runs the tests that look at it.
-            item.add_marker(pytest.mark.xdist_group(shared))
     if torch.cuda.is_available():
         return
     skip = pytest.mark.skip(reason="CUDA is not available")
