@@ -34,7 +34,6 @@ from staf.comparison.result_file import array_hash
 NAME = "do-sines-help"
 FACTORS = (1 / 8, 1 / 4, 1 / 2, 2.0, 4.0, 8.0)
 PIECES = 4
-VOXEL_BATCH = 2**14
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,8 @@ class SinesRun:
     factor: float = 1.0
     optimiser: str = "soap"
     rates: tuple[float, ...] = ()
+    batch: int | None = None
+    first_order: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,9 @@ class Sines:
         from paper.sines.code_arms import run_codes, small_faces
 
         faces = small_faces([open_source(s, name).array for name, s in self.faces.items()], round(c.size))
-        metrics, details = run_codes(c.arm, faces, width=c.width, steps=c.steps, seeds=len(c.seeds), device=device)
+        metrics, details = run_codes(
+            c.arm, faces, width=c.width, steps=c.steps, seeds=len(c.seeds), device=device, first_order=c.first_order
+        )
         return Outcome(metrics, details=details)
 
     def _fits(self, c: SinesRun, device: str) -> Outcome:
@@ -122,7 +125,7 @@ class Sines:
             return signals.recordings(open_recording(self.recording, self.rate), c.size, PIECES)
         if c.part == "shapes":
             opened = [open_shape(path, round(c.size)) for path in self.shapes.values()]
-            return signals.shapes(opened, list(self.shapes), 30.0, VOXEL_BATCH)
+            return signals.shapes(opened, list(self.shapes), 30.0, c.batch or 2**14)
         pictures = [open_source(source, name) for name, source in self.images.items()]
         return signals.pictures(pictures, round(c.size), c.factor)
 
@@ -162,6 +165,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--face-side", type=int, default=32, metavar="N")
     parser.add_argument("--seconds", type=float, default=0.5, metavar="S", help="of a piece of the recording")
     parser.add_argument("--resolution", type=int, default=64, metavar="N", help="voxels of the longest side")
+    parser.add_argument("--batch", type=int, default=2**14, metavar="N", help="voxels of a step")
+    parser.add_argument("--first-order", action="store_true", help="learn the codes' network by first-order gradients")
     parser.add_argument("--rates", nargs="+", type=float, default=[], metavar="R", help="searched (default: four)")
     parser.add_argument(
         "--factors", nargs="+", type=float, default=list(FACTORS), metavar="X", help="of the first omega0"
@@ -190,14 +195,18 @@ def sweep(arguments: argparse.Namespace) -> tuple[Sines, list[SinesRun]]:
     runs = []
     for part in (part for part in a.parts if given[part]):
         if part == "codes":
-            runs += [SinesRun(part, arm, seeds, a.width, a.meta_steps, a.face_side) for arm in a.codes]
+            runs += [
+                SinesRun(part, arm, seeds, a.width, a.meta_steps, a.face_side, first_order=a.first_order)
+                for arm in a.codes
+            ]
             continue
         optimiser = "muon" if part == "shapes" else a.optimiser
         for arm, factor in itertools.product(a.arms, a.factors if part == "omega0" else (1.0,)):
             # Time is settled by the pictures.
             if part == "omega0" and ARMS[arm].timed_as:
                 continue
-            runs.append(SinesRun(part, arm, seeds, a.width, a.steps, sizes[part], factor, optimiser, rates))
+            batch = a.batch if part == "shapes" else None
+            runs.append(SinesRun(part, arm, seeds, a.width, a.steps, sizes[part], factor, optimiser, rates, batch))
     return Sines(images, str(a.recording), a.rate, shapes, faces), runs
 
 

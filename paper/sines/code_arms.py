@@ -19,7 +19,9 @@ CODE_ARMS = {
     "sines of neurons by a map, as wide": ("sines by a map", True),
     "sines of layers": ("sines of layers", False),
 }
-LENGTH, BATCH, FIT_STEPS = 60, 16, 100
+LENGTH, BATCH = 60, 16
+# Steps that fit the code of a picture, in the search and in the end.
+SEARCH_STEPS, FIT_STEPS = 30, 100
 META_RATES, STEP_FACTORS, CODE_RATES = (1e-3, 3e-3), (1.0, 10.0), (1e-3, 1e-2)
 
 
@@ -30,7 +32,7 @@ def code_spec(arm: str, width: int) -> CodeSpec:
 
 
 def run_codes(
-    arm: str, pictures: np.ndarray, *, width: int, steps: int, seeds: int, device: str
+    arm: str, pictures: np.ndarray, *, width: int, steps: int, seeds: int, device: str, first_order: bool
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """Measures and details of one arm on pictures (N, h, w, 3) of bytes: 3/5 to learn from, 1/5 to search, 1/5 new."""
     targets = torch.from_numpy(pictures.astype(np.float32) / 255).reshape(len(pictures), -1, 3).to(device)
@@ -39,14 +41,16 @@ def run_codes(
     learn, search, new = (targets[a:b] for a, b in itertools.pairwise(cut))
     spec, log, best, found = code_spec(arm, width), {}, -np.inf, None
     for rate, step in itertools.product(META_RATES, STEP_FACTORS):
-        shared = meta_learn(spec, learn, points, steps=steps, rate=rate, batch=BATCH, seeds=seeds, step=step)
+        shared = meta_learn(
+            spec, learn, points, steps=steps, rate=rate, batch=BATCH, seeds=seeds, step=step, first_order=first_order
+        )
         for code_rate in CODE_RATES:
-            _, after = encoded_psnr(spec, shared, search, points, steps=FIT_STEPS if steps > 10 else 2, rate=code_rate)
+            _, after = encoded_psnr(spec, shared, search, points, steps=min(steps, SEARCH_STEPS), rate=code_rate)
             log[f"{rate:g}, steps x{step:g}, codes {code_rate:g}"] = value = float(after.nan_to_num(0.0).mean())
             if value > best:
                 best, found = value, (shared, code_rate)
     assert found is not None
-    first, after = encoded_psnr(spec, found[0], new, points, steps=FIT_STEPS if steps > 10 else 2, rate=found[1])
+    first, after = encoded_psnr(spec, found[0], new, points, steps=min(steps, FIT_STEPS), rate=found[1])
     values = {"after 3 steps": first.mean(1).tolist(), "after 100 steps": after.mean(1).tolist()}
     details = {
         "values": values, "search": log, "width": spec.width, "parameters": spec.shared, "code": spec.length,

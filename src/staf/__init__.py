@@ -17,8 +17,10 @@ __version__ = "0.1.0"
 _HOMES = {
     **dict.fromkeys(("Fit", "FittedField", "fit", "load"), "staf.api"),
     **dict.fromkeys(("ManyFits", "fit_many"), "staf.many"),
+    **dict.fromkeys(("learn_start", "load_start", "save_start"), "staf.many_start"),
     **dict.fromkeys(("WindowedField", "WindowedFit", "fit_windows", "load_windows"), "staf.windows"),
     **dict.fromkeys(("FieldSet", "StackedFields", "load_many"), "staf.storage.field_set"),
+    **dict.fromkeys(("convert_sirens",), "staf.storage.sets.foreign"),
     **dict.fromkeys(("FileError",), "staf.storage"),
     **dict.fromkeys(("Audio", "Grid", "Image", "PointCloud", "Scene", "Shape", "Video", "open"), "staf.kinds"),
     **dict.fromkeys(("Signal", "SignalError"), "staf.signals"),
@@ -76,6 +78,9 @@ if TYPE_CHECKING:
     from staf.kinds.shape.task import Occupancy as Occupancy
     from staf.many import ManyFits as ManyFits
     from staf.many import fit_many as fit_many
+    from staf.many_start import learn_start as learn_start
+    from staf.many_start import load_start as load_start
+    from staf.many_start import save_start as save_start
     from staf.nn import CoordinateMLP as CoordinateMLP
     from staf.nn import SineSeries as SineSeries
     from staf.nn import ffn as ffn
@@ -102,6 +107,7 @@ if TYPE_CHECKING:
     from staf.storage.field_set import FieldSet as FieldSet
     from staf.storage.field_set import StackedFields as StackedFields
     from staf.storage.field_set import load_many as load_many
+    from staf.storage.sets.foreign import convert_sirens as convert_sirens
     from staf.tasks import Reconstruction as Reconstruction
     from staf.training import Constant as Constant
     from staf.training import Cosine as Cosine

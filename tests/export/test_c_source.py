@@ -66,7 +66,17 @@ def test_a_name_cannot_end_the_comment(tmp_path: Path):
     assert "row (from the top), then column (from the left); sample i of n lies at (2 i + 1) / n - 1." in text
 
 
+def test_the_example_of_the_documentation(tmp_path: Path):
+    field = image_field()
+    export_c(field, tmp_path / "photo.c")
+    page = (Path(__file__).parents[2] / "docs/how-to/export.md").read_text("utf-8")
+    (tmp_path / "main.c").write_text(page.split("```c\n")[1].split("```")[0])
+    subprocess.run(["cc", "main.c", "-lm", "-o", "main"], cwd=tmp_path, check=True)
+    told = subprocess.run([tmp_path / "main"], check=True, capture_output=True, text=True).stdout.split()
+    assert np.allclose([float(number) for number in told], field(torch.zeros(1, 2)).detach()[0], atol=1e-5)
+
+
 def test_a_wide_network(tmp_path: Path):
-    field, x = FittedField(make("siren", width=256, depth=4), {}), points(20)
+    field, x = FittedField(make("siren", width=256, depth=2), {}), points(20)
     got = run(compiled(export_c(field, tmp_path / "field.c")), x, 3)
     assert np.allclose(got, field(x).detach().numpy(), atol=1e-5)

@@ -102,8 +102,13 @@ class FieldSet(Dataset[Any]):
     def names(self) -> list[str]:
         return [entry.name for entry in self.entries]
 
-    def __getitem__(self, which: int | str) -> Weights | tuple[Weights, Any]:
+    def __getitem__(self, which: int | str) -> Any:
         return self.__getitems__([self._number(which)])[0]
+
+    def weights(self, which: int | str) -> Weights:
+        """The tensors of one field by name, whether or not there is a target."""
+        entry = self.entries[self._number(which)]
+        return {key: tensor[0] for key, tensor in self._shard(entry.shard).rows([entry.row]).items()}
 
     def __getitems__(self, numbers: Sequence[int]) -> list[Any]:
         """Several items at once: each shard is read once."""
@@ -153,7 +158,7 @@ class FieldSet(Dataset[Any]):
         entry = self.entries[self._number(which)]
         shard = self._shard(entry.shard)
         module = build_empty(shard.single)
-        module.load_state_dict({key: t[0] for key, t in shard.rows([entry.row]).items()}, assign=True)
+        module.load_state_dict(self.weights(which), assign=True)
         return module.eval(), shard.metadata(entry.row)
 
     def copy(self, where: str | os.PathLike[str], *, per_shard: int = 1000) -> FieldSet:
@@ -165,10 +170,9 @@ class FieldSet(Dataset[Any]):
             part = []
             for entry in self.entries[start : start + per_shard]:
                 shard = self._shard(entry.shard)
-                state = {key: tensor[0] for key, tensor in shard.rows([entry.row]).items()}
                 metadata = shard.metadata(entry.row)
                 own = {key: value for key, value in metadata.items() if key not in ("name", "key", "kind", "fields")}
-                part.append(Finished(entry.name, entry.key, state, {**own, "tags": entry.tags}))
+                part.append(Finished(entry.name, entry.key, self.weights(entry.name), {**own, "tags": entry.tags}))
             folder.commit(entries_of(folder.place, part), {})
         folder.index.merge()
         return FieldSet(where, target=self.target)

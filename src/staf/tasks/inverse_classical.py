@@ -146,17 +146,18 @@ def inverse_candidates(task: InverseProblem) -> dict[str, Candidate]:
     for name, method in METHODS.items():
         if not method.serves(operator):
             continue
-        strength, errors = method.strengths[len(method.strengths) // 2], observation.new_zeros(0)
+        strength, errors, predicted = method.strengths[len(method.strengths) // 2], observation.new_zeros(0), None
         if len(held):
             tried = []
             for tries in method.strengths:
                 restored = method.solve(operator, observation, seen, tries)
-                unseen = (operator.A(restored) - observation).flatten(1)[:, held].square().mean(0)
-                tried.append((float(unseen.mean()), tries, unseen))
-            _, strength, errors = min(tried, key=lambda entry: entry[0])
+                seen_there = operator.A(restored).flatten(1)[:, held].T
+                unseen = (seen_there.T - observation.flatten(1)[:, held]).square().mean(0)
+                tried.append((float(unseen.mean()), tries, unseen, seen_there))
+            _, strength, errors, predicted = min(tried, key=lambda entry: entry[0])
         restored = method.solve(operator, observation, everything, strength)
         restored = task.completed(restored)
-        results[name] = Candidate(task.transform.clamp(restored).flatten(1).T, errors)
+        results[name] = Candidate(task.transform.clamp(restored).flatten(1).T, errors, predicted)
     return results
 
 

@@ -77,9 +77,12 @@ def _told(graph: g.Graph, meant: Meaning) -> dict[str, Any]:
 
 
 def _seen_range(graph: g.Graph) -> list[float]:
-    """Where the values of a field lie of which no signal tells it, at points of the cube; 1 in 100 lies outside."""
+    """Where the values of a field lie of which no signal tells it, at points of the cube; 1 in 100 lies outside.
+
+    Of a curve none does: a picture may be clipped here and there, a curve may not.
+    """
     points = np.random.default_rng(0).uniform(-1, 1, (2048, graph.in_features))
-    low, high = np.quantile(evaluate(graph, points), [0.005, 0.995])
+    low, high = np.quantile(evaluate(graph, points), [0.0, 1.0] if graph.in_features == 1 else [0.005, 0.995])
     return [float(low), float(high)] if low < high else [float(low) - 0.5, float(low) + 0.5]
 
 

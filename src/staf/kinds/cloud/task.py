@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from staf._documents import Document
+from staf.kinds.cloud.sides import known_sides
 from staf.kinds.cloud.signal import PointCloud
 from staf.kinds.hashed_numbers import hashed_uniform
 from staf.kinds.shape.measures import distances, surface_measures
@@ -41,12 +43,13 @@ class SignedDistance:
     """Minimise, for a field f, points p with normals n, and places x near them and anywhere in the cube,
 
         100 f(p)^2 + |grad f(p) - n|^2 + (|grad f(x)| - 1)^2 / 5 + 100 (what f(x) exceeds its bounds by)^2
-        + exp(-50 |f(x)|) / 50
+        + exp(-50 |f(x)|) / 50, or log(1 + exp(-+50 f(x))) / 50 where the side is known
 
     The third term is the eikonal equation |grad f| = 1, which distances satisfy. The bounds are exact: a place at the
-    distance r from a point of the cloud has |f| <= r, and one outside the cloud's box has f at least the distance to
-    the box. Places are other ones in every step: the task has each point of the cloud many times, with places of its
-    own each time. Gradients of the loss go through second derivatives of the field.
+    distance r from a point of the cloud has |f| <= r, one outside the cloud's box has f at least the distance to the
+    box, and the sign of f is known in cells that are on one side for certain (`known_sides`). Places are other ones in
+    every step: the task has each point of the cloud many times, with places of its own each time. Gradients of the loss
+    go through second derivatives of the field.
 
     Args:
         signal: a cloud with normals.
@@ -68,6 +71,8 @@ class SignedDistance:
         self.normals = torch.from_numpy(signal.normals.astype(np.float32))
         self.places = signal.coordinates(convention)
         self.low, self.high = self.places.amin(0), self.places.amax(0)
+        sides = known_sides(self.places.numpy().astype(np.float64), signal.normals)
+        self.cells, self.sides = len(sides), torch.from_numpy(sides.ravel())
         # About the distance of two neighbours, if points were spread evenly over a sphere in the cube.
         self.spacing = min(FARTHEST / 4, math.sqrt(4 * math.pi / len(self.places)))
         self.draws = torch.zeros((), dtype=torch.long)
@@ -114,10 +119,13 @@ class SignedDistance:
             error = error + SLOPE * (slope.square().sum(-1) + 1e-12).sqrt().sub(1).square()
         most = (near_places - places).norm(dim=-1)
         outside = torch.maximum(self.low - far_places, far_places - self.high).clamp(min=0).norm(dim=-1)
-        # Zero inside the box, where nothing is known.
-        short = (outside - anywhere).clamp(min=0) * (outside > 0)
+        row = ((far_places + 1) * (self.cells / 2)).long().clamp(0, self.cells - 1)
+        side = self.sides[(row[:, 0] * self.cells + row[:, 1]) * self.cells + row[:, 2]]
+        short = (outside - anywhere).clamp(min=0) * (outside > 0) + (-side * anywhere).clamp(min=0)
         error = error + BOUND * ((near.abs() - most).clamp(min=0).square() + short.square())
-        error = error + REPELLED * torch.exp(-SHARPNESS * anywhere.abs())
+        known = functional.softplus(-SHARPNESS * side * anywhere)
+        repelled = torch.where(side == 0, torch.exp(-SHARPNESS * anywhere.abs()), known)
+        error = error + REPELLED * repelled
         return torch.dot(error, batch.weight.to(error.dtype))
 
     def callbacks(self) -> list[Callable[[State], None]]:
@@ -191,7 +199,7 @@ class SignedDistance:
         }
 
     def to(self, device: torch.device | str) -> Self:
-        for name in ("normals", "places", "low", "high", "draws", "_salts"):
+        for name in ("normals", "places", "low", "high", "sides", "draws", "_salts"):
             setattr(self, name, getattr(self, name).to(device))
         return self
 

@@ -5,5 +5,19 @@ from __future__ import annotations
 from staf.tasks.equations.conditions import Condition, boundary, initial, initial_rate, walls
 from staf.tasks.equations.equation import Equation
 from staf.tasks.equations.jet import Jet
+from staf.tasks.equations.known import Burgers, Heat, Helmholtz, Poisson, Wave
 
-__all__ = ["Condition", "Equation", "Jet", "boundary", "initial", "initial_rate", "walls"]
+__all__ = [
+    "Burgers",
+    "Condition",
+    "Equation",
+    "Heat",
+    "Helmholtz",
+    "Jet",
+    "Poisson",
+    "Wave",
+    "boundary",
+    "initial",
+    "initial_rate",
+    "walls",
+]

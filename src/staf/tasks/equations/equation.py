@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 
 from staf._documents import Document
 from staf.nn.derivatives import FieldLike
+from staf.ops.backend import backend
 from staf.planning.situation import Rule
 from staf.tasks.equations.conditions import Condition, Values, values_at
 from staf.tasks.equations.jet import Jet
@@ -95,7 +97,7 @@ class Equation:
         numbers = sobol.draw(points * (1 + len(self.conditions)), dtype=torch.float64)
         inside, *others = numbers.split(points)
         places = [2 * inside[:, :-1] - 1, *(2 * c.draw(u) - 1 for c, u in zip(self.conditions, others, strict=True))]
-        coordinates = torch.stack(places).to(self.dtype)
+        coordinates = torch.stack(places).to(self.low)
         targets = [
             condition.values(self.at(part), self.out_features)
             for condition, part in zip(self.conditions, coordinates[1:], strict=True)
@@ -131,6 +133,14 @@ class Equation:
         return Batch(coordinates, target, weight)
 
     def loss(self, field: nn.Module, batch: Batch) -> Tensor:
+        with self._implementation():
+            return self._loss(field, batch)
+
+    def _implementation(self) -> contextlib.AbstractContextManager[None]:
+        """The formulas in float64, where no operation has a kernel: they take fewer passes than the loop over terms."""
+        return backend("reference") if self.dtype == torch.float64 else contextlib.nullcontext()
+
+    def _loss(self, field: nn.Module, batch: Batch) -> Tensor:
         inside, *others = batch.coordinates
         error = self._residual(field, inside).square().mean(-1)
         for condition, part, target in zip(self.conditions, others, batch.target, strict=False):
@@ -147,7 +157,7 @@ class Equation:
     def residual_of(self, field: FieldLike, points: int = POINTS) -> float:
         """The root mean square of residual / scale at other points than those of the training."""
         coordinates, _ = self._drawn(points, self.seed + 1)
-        found = [self._residual(field, part.to(self.low.device)) for part in coordinates[0].split(CHUNK)]
+        found = [self._residual(field, part) for part in coordinates[0].split(CHUNK)]
         return float(torch.cat([part.detach() for part in found]).square().mean().sqrt())
 
     def callbacks(self) -> list[Callable[[State], None]]:
