@@ -15,13 +15,6 @@ import pytest  # noqa: E402
 import torch  # noqa: E402
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    shared = _shared_fixture(item)
-    if shared is not None:
-        # Of several processes one makes it, and runs the tests that look at it.
-        item.add_marker(pytest.mark.xdist_group(shared))
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if torch.cuda.is_available():
         return
@@ -29,16 +22,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "gpu" in item.keywords:
             item.add_marker(skip)
-
-
-def _shared_fixture(item: pytest.Item) -> str | None:
-    """The fixture of ours that a test shares with others."""
-    known = getattr(item, "_fixtureinfo", None)
-    for definitions in known.name2fixturedefs.values() if known is not None else ():
-        found = definitions[-1]
-        if found.scope in ("module", "session") and found.baseid.startswith("tests"):
-            return f"{found.baseid}::{found.argname}"
-    return None
 
 
 @pytest.fixture
