@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import PIL.Image
@@ -47,11 +48,26 @@ def test_sounds(tmp_path: Path):
     assert (entry.sample_rate, entry.length_frames) == (8000, 800)
 
 
-def test_pictures_come_at_intervals(tmp_path: Path):
+def test_pictures_come_at_intervals_and_cost_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    clock = iter(range(10_000))
+    own = SimpleNamespace(monotonic=lambda: float(next(clock)))
+    monkeypatch.setattr("staf.callbacks.tensorboard.time", own)
     picture = np.zeros((4, 4), np.uint8)
     with TensorBoard(tmp_path, staf.open(picture), interval=0.0) as board:
-        staf.fit(picture, staf.siren(2, 1, width=8, depth=2), steps=4, progress=False, callbacks=board)
-    assert [entry.step for entry in read(tmp_path).Images("fit")] == [1, 2, 3, 4]
+        staf.fit(picture, staf.siren(2, 1, width=8, depth=2), steps=20, progress=False, callbacks=board)
+    # A picture takes a second and a half by this clock: at least ten times as long passes before the next.
+    steps = [entry.step for entry in read(tmp_path).Images("fit")]
+    assert steps[-1] == 20
+    assert 2 <= len(steps) < 10
+
+
+def test_kinds_without_a_picture_are_not_rendered(tmp_path: Path):
+    with TensorBoard(tmp_path / "scene", object()) as board, TensorBoard(tmp_path / "none") as none:
+        fit = staf.fit(
+            np.eye(4, dtype=np.float32), staf.siren(2, 1, width=8), steps=2, progress=False, callbacks=[board, none]
+        )
+    assert len(read(tmp_path / "scene").Scalars("loss")) == len(fit.history)
+    assert read(tmp_path / "scene").Tags()["images"] == []
 
 
 def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
