@@ -27,7 +27,7 @@ def read(folder: Path) -> accumulators.EventAccumulator:
 def test_curves_activations_and_pictures(tmp_path: Path):
     picture = Image(np.linspace(0, 255, 12 * 10 * 3).reshape(12, 10, 3).astype(np.uint8))
     field = staf.staf(2, 3, width=8, depth=2)
-    with TensorBoard(tmp_path, picture) as board:
+    with TensorBoard(tmp_path, picture, interval=1e6) as board:
         fit = staf.fit(picture, field, steps=5, progress=False, callbacks=board)
     events = read(tmp_path)
     loss = events.Scalars("loss")
@@ -42,7 +42,7 @@ def test_curves_activations_and_pictures(tmp_path: Path):
 
 def test_sounds(tmp_path: Path):
     sound = Audio(np.sin(np.arange(800) / 9).astype(np.float32), 8000)
-    with TensorBoard(tmp_path, sound) as board:
+    with TensorBoard(tmp_path, sound, interval=1e6) as board:
         staf.fit(sound, staf.siren(1, 1, width=8, depth=2), steps=2, progress=False, callbacks=board)
     (entry,) = read(tmp_path).Audio("fit")
     assert (entry.sample_rate, entry.length_frames) == (8000, 800)
