@@ -132,8 +132,8 @@ METHODS: dict[str, Method] = {
 }
 
 
-def inverse_candidates(task: InverseProblem) -> dict[str, Candidate]:
-    """Each classical method for the task's operator, its strength chosen by held-out observations.
+def inverse_candidates(task: InverseProblem, methods: Sequence[str] | None = None) -> dict[str, Candidate]:
+    """Each classical method for the task's operator, or those that are named, tuned by held-out observations.
 
     Where none are held out, the middle strength is taken.
     """
@@ -144,7 +144,7 @@ def inverse_candidates(task: InverseProblem) -> dict[str, Candidate]:
     seen.view(-1)[held] = False
     results = {}
     for name, method in METHODS.items():
-        if not method.serves(operator):
+        if not method.serves(operator) or (methods is not None and name not in methods):
             continue
         strength, errors, predicted = method.strengths[len(method.strengths) // 2], observation.new_zeros(0), None
         if len(held):
