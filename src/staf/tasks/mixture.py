@@ -13,7 +13,7 @@ from staf._typing import Float
 from staf.tasks.choice import Candidate
 
 # With fewer held-out observations the weights are not worth their noise.
-LEAST = 200
+LEAST = 100
 # Weights below this are left out: a mean is told by its parts.
 SMALLEST = 0.02
 
