@@ -26,7 +26,7 @@ imports: setup
 	PYTHONPATH=. $(BIN)/lint-imports --no-cache
 
 pytest: setup chromium
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 chromium:
 	.ci/chromium

@@ -1,6 +1,6 @@
 """Fit the gallery's three fields and write their pages: python docs/make_gallery.py [photo] [shape] [sound].
 
-Each is fitted for a minute on a CPU; seeds are fixed. The photograph is NASA's (public domain), the shape and the sound
+Each is fitted for half a minute on a CPU; seeds and steps are fixed. The photograph is NASA's (public domain), the shape and the sound
 are made here.
 """
 
@@ -14,18 +14,19 @@ import numpy as np
 
 import staf
 from staf.kinds import Audio, Image, Shape, sample_photo
+from staf.kinds.audio.plan import audio_window
 from staf.viewer import export_html
 
 FOLDER = Path(__file__).parent / "gallery"
-SECONDS = 55.0
+STEPS = 500
 
 
 def photo() -> staf.Fit:
-    """A face, 192 pixels wide."""
+    """A face, 96 pixels wide."""
     pixels = sample_photo("astronaut").array[0:288, 84:372].astype(np.float64)
-    small = pixels.reshape(144, 2, 144, 2, 3).mean((1, 3)).round().astype(np.uint8)
+    small = pixels.reshape(96, 3, 96, 3, 3).mean((1, 3)).round().astype(np.uint8)
     picture = Image(small, name="astronaut")
-    return staf.fit(picture, staf.staf(2, 3, width=96, depth=4, omega0=60), seconds=SECONDS, seed=0)
+    return staf.fit(picture, staf.staf(2, 3, width=96, depth=3, omega0=30), steps=STEPS, seed=0)
 
 
 def shape() -> staf.Fit:
@@ -47,8 +48,8 @@ def shape() -> staf.Fit:
     faces = np.concatenate([np.stack([a, c, b], -1).reshape(-1, 3), np.stack([b, c, d], -1).reshape(-1, 3)])
     mesh = trimesh.Trimesh(vertices, faces)
     mesh.fix_normals()
-    knot = Shape.from_arrays(np.asarray(mesh.vertices), np.asarray(mesh.faces), resolution=96, name="trefoil knot")
-    return staf.fit(knot, staf.staf(3, 1, width=64, depth=3, omega0=15), seconds=SECONDS, seed=0)
+    knot = Shape.from_arrays(np.asarray(mesh.vertices), np.asarray(mesh.faces), resolution=64, name="trefoil knot")
+    return staf.fit(knot, staf.staf(3, 1, width=64, depth=3, omega0=15), steps=STEPS, seed=0)
 
 
 def _knot(t: np.ndarray) -> np.ndarray:
@@ -65,7 +66,7 @@ def sound() -> staf.Fit:
         body = sum(np.sin(2 * np.pi * pitch * k * local) / k**1.5 for k in (1, 2, 3))
         wave += np.where(t >= start, body * np.exp(-5 * local) * (1 - np.exp(-200 * local)), 0)
     audio = Audio((0.6 * wave / np.abs(wave).max()).astype(np.float32), rate, name="five notes")
-    return staf.fit(audio, staf.staf(1, 1, width=96, depth=3, omega0=3000), seconds=SECONDS, seed=0)
+    return staf.fit(audio, plan=audio_window(audio, steps=STEPS), seed=0)
 
 
 def main(names: list[str]) -> None:

@@ -18,8 +18,10 @@ PAPER = {
     "div2k": "paper.experiments.div2k",
     "distortion-perception": "paper.experiments.distortion_perception",
     "lpips-training": "paper.experiments.lpips_training",
+    "tokyo": "paper.experiments.tokyo",
     "audio": "paper.experiments.audio",
     "shapes": "paper.experiments.shapes",
+    "nerf": "paper.experiments.nerf",
     "super-resolution": "paper.experiments.super_resolution",
     "denoising": "paper.experiments.denoising",
     "component-ablation": "paper.experiments.component_ablation",
@@ -28,11 +30,13 @@ PAPER = {
     "cost-table": "paper.experiments.cost_table",
     "activation-distributions": "paper.experiments.activation_distributions",
     "matched-parameters": "paper.experiments.matched_parameters",
+    "hash-grid": "paper.experiments.hash_grid",
     "dynamics": "paper.experiments.dynamics",
     "freezing": "paper.experiments.freezing",
     "ntk-audio": "paper.experiments.ntk_audio",
     "omega0": "paper.experiments.omega0",
     "mixed-frequencies": "paper.experiments.mixed_frequencies",
+    "do-sines-help": "paper.experiments.do_sines_help",
 }
 # What else is run with the same code.
 OTHERS = {
@@ -44,9 +48,3 @@ OTHERS = {
     "restoration-search": "paper.searches.restoration_search",
 }
 EXPERIMENTS = {**PAPER, **OTHERS}
-# Tables and figures of the paper that cannot be run yet, and why.
-UNAVAILABLE = {
-    "tokyo": "the panorama by hash grids with swapped activations: hash grids have no plan yet",
-    "hash-grid": "STAF, SIREN and a hash grid on one image: hash grids have no plan yet",
-    "nerf": "five Blender scenes: scenes cannot be fitted yet",
-}

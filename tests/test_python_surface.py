@@ -47,8 +47,9 @@ def test_dtypes_work_or_are_refused(fit, tmp_path):
     assert double is field
     assert double(POINTS).dtype == torch.float64
     assert torch.allclose(double(POINTS).float(), fit.field(POINTS), atol=1e-4)
-    with pytest.raises(TypeError, match="dtype must be"):
-        field.to(torch.float16)
+    for change in (lambda: field.to(torch.float16), field.half, field.bfloat16):
+        with pytest.raises(TypeError, match="dtype must be"):
+            change()
     assert field.to("cpu") is field
 
 
@@ -56,6 +57,25 @@ def test_dtypes_work_or_are_refused(fit, tmp_path):
 def test_a_device_that_is_not_there(device):
     with pytest.raises(ValueError, match="device must be 'cpu', 'cuda' or 'cuda:N', got"):
         staf.fit(np.eye(4, dtype=np.float32), steps=1, device=device, progress=False)
+
+
+@pytest.mark.parametrize("device", ["mps", "meta", "nonsense"])
+def test_a_field_is_not_moved_to_a_device_that_is_not_there(fit, device):
+    with pytest.raises(ValueError, match="device must be 'cpu', 'cuda' or 'cuda:N', got"):
+        fit.to(device)
+
+
+@pytest.mark.parametrize("seed", [1.5, None, "3", True, 2**70])
+def test_a_seed_is_a_whole_number(seed):
+    with pytest.raises(ValueError, match="seed must be a whole number from"):
+        staf.fit(np.eye(4, dtype=np.float32), steps=1, seed=seed, progress=False)
+    with pytest.raises(ValueError, match="seed must be a whole number from"):
+        staf.fit_many([np.eye(4, dtype=np.float32)], steps=1, seed=seed, progress=False)
+
+
+def test_a_seed_may_come_from_numpy():
+    field = staf.siren(2, 1, width=4, depth=1)
+    assert staf.fit(np.eye(4, dtype=np.float32), field, steps=1, seed=np.int64(3), progress=False).result.seed == 3
 
 
 def test_plot_and_report(fit, tmp_path):

@@ -16,7 +16,7 @@ QUICK_SIDE, QUICK_RATE, QUICK_RESOLUTION = 16, 8000, 12
 
 
 def fill_data(arguments: argparse.Namespace, option: str, folder: Path | None) -> None:
-    """Set the experiment's data option (`images`, `recording` or `shapes`) to what the folder holds.
+    """Set the experiment's data option (`images`, `recording`, `shapes` or `scenes`) to what the folder holds.
 
     >>> arguments = argparse.Namespace(images=[], recording=None)
     >>> fill_data(arguments, "images", Path("kodak"))
@@ -25,7 +25,7 @@ def fill_data(arguments: argparse.Namespace, option: str, folder: Path | None) -
     """
     if folder is None:
         return
-    if any(getattr(arguments, name, None) for name in ("images", "recording", "shapes")):
+    if any(getattr(arguments, name, None) for name in ("images", "recording", "shapes", "scenes")):
         raise ValueError(f"--data and --{option} both name the data: give one of them")
     setattr(arguments, option, _found(option, folder))
 
@@ -36,12 +36,26 @@ def _found(option: str, folder: Path) -> Any:
     suffixes = RECORDINGS if option == "recording" else SHAPES
     if not folder.is_dir():
         raise ValueError(f"--data must be a folder, got {str(folder)!r}")
+    if option == "scenes":
+        return _scenes(folder)
     files = sorted(str(path) for path in folder.iterdir() if path.suffix.lower() in suffixes)
     if not files:
         raise ValueError(f"--data must hold a file of type {', '.join(suffixes)}, got {str(folder)!r}, which has none")
     if option == "recording" and len(files) > 1:
         raise ValueError(f"--data must hold one recording, got {', '.join(files)}: name one with --recording")
     return files if option == "shapes" else files[0]
+
+
+def _scenes(folder: Path) -> list[str]:
+    """The folder itself where it is a scene; otherwise every scene in it, as a folder or packed."""
+    if any(folder.glob("transforms*.json")):
+        return [str(folder)]
+    found = sorted(
+        {str(path.parent) for path in folder.glob("*/transforms*.json")} | set(map(str, folder.glob("*.npz")))
+    )
+    if not found:
+        raise ValueError(f"--data must hold scenes (folders with transforms_train.json, or .npz), got {str(folder)!r}")
+    return found
 
 
 def write_quick_data(folder: Path, option: str) -> Path:
@@ -55,6 +69,10 @@ def write_quick_data(folder: Path, option: str) -> Path:
         _save(path / "ramp.npy", (255 * picture).astype(np.uint8))
     elif option == "recording":
         _save(path / "tone.npy", np.sin(2 * np.pi * 220 * np.arange(1500) / QUICK_RATE).astype(np.float32))
+    elif option == "scenes":
+        from paper.data.scenes import ball_scene, pack_scene
+
+        pack_scene(ball_scene(), path / "ball.npz")
     else:
         from paper.data.shapes import pack_shape
         from staf.kinds import Shape

@@ -63,4 +63,5 @@ STUDY = ImageStudy(
     by_image=True,
     needs="nothing: the pictures are made",
     time="6 rows x 2 recipes x 7 pictures: 3 min on an H200",
+    quick={"side": 8, "protocols": ["ours"]},
 ).study()

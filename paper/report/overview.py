@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from paper import OTHERS, PAPER, UNAVAILABLE
+from paper import OTHERS, PAPER
 from paper.study.study import study_of
 
 DATA = Path(__file__).parents[2] / "docs" / "results" / "data"
@@ -21,7 +21,6 @@ def overview() -> str:
         lines.append(f"  {name:26}{study.summary}")
         facts = [("data", study.needs), ("time", study.time), ("run so far", what_is_run(name))]
         lines += [f"  {'':28}{label}: {fact}" for label, fact in facts if fact]
-    lines += ["", "Not available yet:"] + [f"  {name:26}{why}" for name, why in UNAVAILABLE.items()]
     lines += ["", "Others, run by the same command:"]
     for name, home in OTHERS.items():
         study = study_of(importlib.import_module(home))

@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from paper import PAPER, UNAVAILABLE
+from paper import PAPER
 from paper.runner import load_results
 from paper.study.study import study_of
 from staf._files import atomic_write
@@ -24,13 +24,9 @@ STYLE = (
 def write_report(folder: Path, names: Sequence[str]) -> Path:
     """The page of what the folders `folder/NAME` hold."""
     parts = [_section(folder, name) for name in names]
-    missing = "".join(f"<li><b>{html.escape(n)}</b>: {html.escape(why)}</li>" for n, why in UNAVAILABLE.items())
     body = (
         "<h1>The paper's tables and figures</h1><p>A quick run: small data and few steps. It shows that every table "
-        "and figure can be made, and none of its numbers is a result.</p>"
-        + "".join(parts)
-        + "<section><h2>Not available "
-        f"yet</h2><ul>{missing}</ul></section>"
+        "and figure can be made, and none of its numbers is a result.</p>" + "".join(parts)
     )
     page = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>The paper</title><style>{STYLE}</style>{body}'
     path = folder / "index.html"

@@ -22,10 +22,11 @@ _HOMES = {
     **dict.fromkeys(("FieldSet", "StackedFields", "load_many"), "staf.storage.field_set"),
     **dict.fromkeys(("convert_sirens",), "staf.storage.sets.foreign"),
     **dict.fromkeys(("FileError",), "staf.storage"),
-    **dict.fromkeys(("Audio", "Grid", "Image", "Scene", "Shape", "open"), "staf.kinds"),
+    **dict.fromkeys(("Audio", "Grid", "Image", "PointCloud", "Scene", "Shape", "Video", "open"), "staf.kinds"),
     **dict.fromkeys(("Signal", "SignalError"), "staf.signals"),
     **dict.fromkeys(("Occupancy",), "staf.kinds.shape.task"),
     **dict.fromkeys(("Radiance",), "staf.kinds.scene.task"),
+    **dict.fromkeys(("SignedDistance",), "staf.kinds.cloud.task"),
     **dict.fromkeys(("Budget", "Plan", "plan", "plans", "recipes"), "staf.planning"),
     **dict.fromkeys(("Interrupted", "Muon", "Recipe", "Soap"), "staf.training"),
     **dict.fromkeys(("Constant", "Cosine", "Exponential"), "staf.training"),
@@ -67,9 +68,12 @@ if TYPE_CHECKING:
     from staf.kinds import Audio as Audio
     from staf.kinds import Grid as Grid
     from staf.kinds import Image as Image
+    from staf.kinds import PointCloud as PointCloud
     from staf.kinds import Scene as Scene
     from staf.kinds import Shape as Shape
+    from staf.kinds import Video as Video
     from staf.kinds import open as open
+    from staf.kinds.cloud.task import SignedDistance as SignedDistance
     from staf.kinds.scene.task import Radiance as Radiance
     from staf.kinds.shape.task import Occupancy as Occupancy
     from staf.many import ManyFits as ManyFits

@@ -11,6 +11,8 @@ EXTRAS = {
     "audio": ("soundfile",),
     "shape": ("trimesh", "point_cloud_utils", "skimage", "scipy"),
     "scene": ("av",),
+    "video": ("av",),
+    "medical": ("nibabel", "pydicom"),
     "export": ("onnx", "onnxruntime"),
     "track": ("tensorboard",),
     "plot": ("matplotlib",),

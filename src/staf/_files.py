@@ -48,9 +48,9 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def atomic_write(path: str | os.PathLike[str], data: bytes | str) -> None:
-    """Write bytes or text (as UTF-8) whole or not at all."""
+    """Write bytes or text (as UTF-8) whole or not at all; bytes of a file name that are no UTF-8 become escapes."""
     with atomic_path(path) as temporary:
-        temporary.write_bytes(data.encode() if isinstance(data, str) else data)
+        temporary.write_bytes(data.encode(errors="backslashreplace") if isinstance(data, str) else data)
 
 
 def check_writable(folder: str | os.PathLike[str]) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Int, UInt8
+    from jaxtyping import Bool, Complex, Float, Int, UInt8
 else:
     try:
-        from jaxtyping import Bool, Float, Int, UInt8
+        from jaxtyping import Bool, Complex, Float, Int, UInt8
     except ImportError:
 
         class _Inert:
             def __class_getitem__(cls, item: tuple[Any, str]) -> Any:
                 return item[0]
 
-        Bool = Float = Int = UInt8 = _Inert
+        Bool = Complex = Float = Int = UInt8 = _Inert
 
-__all__ = ["Bool", "Float", "Int", "UInt8"]
+__all__ = ["Bool", "Complex", "Float", "Int", "UInt8"]

@@ -25,7 +25,7 @@ from staf.signals.value_transform import IDENTITY, ValueTransform, value_transfo
 from staf.storage import FileError, file
 from staf.tasks import task_for
 from staf.training import Callback, Checkpoint, History, Recipe, Result, run
-from staf.training.checks import check_budget, check_features, check_metadata
+from staf.training.checks import check_budget, check_features, check_metadata, check_seed
 from staf.training.prediction import in_chunks, predictor
 from staf.training.task import Task
 
@@ -126,10 +126,22 @@ class FittedField(nn.Module):
 
     def to(self, *args: Any, **kwargs: Any) -> FittedField:
         """Move it, or compute in float64 (float32): `field.to("cuda")`, `field.to(torch.float64)`."""
-        dtype = torch._C._nn._parse_to(*args, **kwargs)[1]
+        try:
+            device, dtype = torch._C._nn._parse_to(*args, **kwargs)[:2]
+        except RuntimeError:
+            # A device that torch does not know by name.
+            device, dtype = choose_device(kwargs.get("device", args[0] if args else None)), None
+        if device is not None:
+            choose_device(device)
         if dtype not in (None, torch.float32, torch.float64):
             raise TypeError(f"dtype must be torch.float32 or torch.float64, got {dtype}: sines need their precision")
         return super().to(*args, **kwargs)
+
+    def half(self) -> FittedField:
+        return self.to(torch.float16)
+
+    def bfloat16(self) -> FittedField:
+        return self.to(torch.bfloat16)
 
     def _units(self) -> tuple[float, ...] | None:
         """The signal's own units (pixels, seconds) in one unit of each coordinate."""
@@ -172,7 +184,6 @@ class Fit:
             "steps": result.steps,
             "stopped": result.stopped,
             "metrics": result.metrics,
-            "seconds": round(result.seconds, 3),
             "device": device,
             "versions": {"staf": __version__, "torch": torch.__version__, "python": platform.python_version()},
         }
@@ -272,6 +283,7 @@ def fit(
     callbacks: Callback | Sequence[Callback] = (),
     checkpoint: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
+    keep_when_stopped: bool = False,
 ) -> Fit:
     """Fit a field to a signal.
 
@@ -280,6 +292,9 @@ def fit(
     whichever is reached first. The same `seed` on the same CPU gives the same bits. `resume` continues from the
     checkpoint of an interrupted fit, with its seed, recipe and budget; another budget is refused. `callbacks` are
     functions of a `State`, one or several, called after each group of steps.
+
+    Ctrl-C writes a checkpoint and raises `Interrupted`. With `keep_when_stopped` it ends the training instead: the fit
+    so far is measured and returned, with `fit.result.checkpoint` to resume from; a second Ctrl-C raises.
 
     >>> import numpy as np, staf
     >>> picture = np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)
@@ -294,6 +309,7 @@ def fit(
         field = field.module
     if recipe is not None and not isinstance(recipe, Recipe):
         raise TypeError(f"recipe must be a Recipe, such as staf.recipes.default(), got {recipe!r}")
+    seed = check_seed(seed)
     watchers = as_callbacks(callbacks)
     chosen_device = choose_device(device)
     saved = Checkpoint.load(resume) if resume is not None else None
@@ -339,6 +355,7 @@ def fit(
         callbacks=watchers,
         checkpoint=Path(checkpoint) if checkpoint is not None else (Path(resume) if resume is not None else None),
         resume=saved,
+        keep_when_stopped=keep_when_stopped,
     )
     return Fit(result, task, plan, str(chosen_device), start=start, from_seed=from_seed)
 
@@ -379,4 +396,6 @@ def choose_device(device: torch.device | str | None) -> torch.device:
         raise ValueError(f"device must be 'cpu', 'cuda' or 'cuda:N', got {str(device)!r}; leave it out for the CPU")
     if chosen.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(f"device {str(device)!r} was asked for, but CUDA is not available; leave it out for the CPU")
+    if chosen.type == "cuda" and chosen.index is not None and chosen.index >= torch.cuda.device_count():
+        raise ValueError(f"device {str(device)!r} was asked for, and this machine has {torch.cuda.device_count()} GPUs")
     return chosen

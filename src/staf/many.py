@@ -22,6 +22,7 @@ from staf.storage.folder import FieldFolder
 from staf.tasks import task_for
 from staf.training import Callback, Interrupted, Recipe
 from staf.training.checkpoint import fingerprint
+from staf.training.checks import check_seed
 from staf.training.progress import Progress, choose_mode
 
 
@@ -126,6 +127,7 @@ def fit_many(
         raise ValueError("tags are kept in shards: give shards=True, or leave them out")
     chosen = choose_device(device)
     folder = None if out is None else FieldFolder.for_run(out, resume=resume, overwrite=overwrite)
+    seed = check_seed(seed)
     planner = Planner(recipe, plan, model, plan_by, Budget(steps, seconds, target_db), seed)
     outcome = ManyFits()
     jobs = _jobs(sources, planner, outcome)

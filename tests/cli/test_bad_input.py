@@ -7,7 +7,9 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -157,7 +159,7 @@ def test_a_disk_that_fills_does_not_end_a_fit_or_cost_its_checkpoint(staf, pictu
         ran = staf("fit", picture, "--steps", 5, "--out", tiny_disk / "run")
     assert ran.code == 130
     assert ran.err.count("no checkpoint: cannot write") == 2
-    moved = ran.err.partition("the fit so far is in ")[2].partition(" (move it to ")[0]
+    moved = ran.err.partition("the training so far is in ")[2].partition(" (move it to ")[0]
     (here / "room").mkdir()
     shutil.move(moved, here / "room" / "checkpoint.safetensors")
     assert staf("fit", picture, "--steps", 5, "--out", "room", "--resume", "--json").json["steps"] == 5
@@ -168,3 +170,88 @@ def test_a_full_disk_leaves_no_half_picture(staf, picture, tiny_disk, here):
     line = staf("render", "run/model.safetensors", "--size", "1500x1500", "-o", tiny_disk / "big.npy").refused()
     assert "cannot write" in line
     assert not list(tiny_disk.iterdir())
+
+
+SMALL = ("--steps", 2, "--no-progress")
+
+
+@pytest.mark.parametrize("words", [("fit", "--width", 8, "--depth", 1), ("upscale", "--scale", 2), ("denoise",)])
+def test_names_that_are_long_or_no_letters(staf, picture, here, words):
+    """As long as a file system allows, and with bytes that are no UTF-8."""
+    for name in ("n" * 249 + ".png", os.fsdecode(b"n\xff\xfe.png")):
+        shutil.copy(picture, here / name)
+        ran = staf(words[0], name, *words[1:], *SMALL, "--json")
+        assert ran.code == 0, ran.err
+        assert Path(ran.json["out"]).parent == Path("runs")
+        assert ran.out.encode()
+
+
+def test_compare_takes_such_names_too(staf, picture, here):
+    for name in ("n" * 249 + ".png", os.fsdecode(b"n\xff\xfe.png")):
+        shutil.copy(picture, here / name)
+        assert staf("compare", name, *SMALL, "--models", "siren").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["fit", "x" * 300 + ".png"], "File name too long: xxx"),
+        (["fit", "picture.png", "--out", "x" * 300], "File name too long: xxx"),
+        (["fit", "picture.png", "--out", ""], "--out is empty"),
+        (["fit", "picture.png", "--out="], "--out is empty"),
+        (["fit", ""], "an argument is empty"),
+        (["fit", "picture.png", "--seed", "9" * 30], "--seed must be a whole number from -2^63"),
+        (["upscale", "picture.png", "--scale", "100000"], "must have at most"),
+        (["upscale", "picture.png", "--seed", "9" * 30], "--seed must be a whole number from -2^63"),
+    ],
+)
+def test_absurd_arguments(staf, picture, words, message):
+    line = staf(*words).refused()
+    assert message in line
+    assert "Errno" not in line
+
+
+def test_absurd_sizes_of_a_rendering(staf, picture):
+    assert staf("fit", picture, *SMALL, "--width", 8, "--depth", 1, "--out", "run").code == 0
+    assert "scale 1e+09 asks for 1.6e+10 x 1.6e+10" in staf("render", "run", "--scale", 1e9).refused()
+    assert "at most" in staf("render", "run", "--size", "999999999x999999999").refused()
+
+
+def test_nan_weights_are_inspected(staf, picture):
+    import torch
+
+    assert staf("fit", picture, *SMALL, "--width", 8, "--depth", 1, "--out", "run").code == 0
+    field = load("run/model.safetensors")
+    for parameter in field.parameters():
+        torch.nn.init.constant_(parameter, float("nan"))
+    field.save("nan.safetensors")
+    ran = staf("inspect", "nan.safetensors")
+    assert ran.code == 0
+    assert "parameters are not finite, so there is no figure" in ran.err
+    assert not Path("nan-inspect.png").exists()
+
+
+def shell(here, line):
+    """A line of a shell with $STAF in it; exit code, stdout, stderr."""
+    environment = {**os.environ, "STAF": f"{sys.executable} -m staf"}
+    done = subprocess.run(["bash", "-c", line], cwd=here, env=environment, capture_output=True, text=True, timeout=120)
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("$STAF --help >&-", 0),
+        ("$STAF fit nowhere.png 2>&-", 2),
+        ("$STAF fit nowhere.png 2>/dev/full", 2),
+        ("$STAF --help >/dev/full", 2),
+        ("$STAF --help | true; exit ${PIPESTATUS[0]}", None),
+        ("mkdir gone && cd gone && rmdir ../gone && $STAF fit a.png", 2),
+    ],
+)
+def test_streams_that_are_closed_or_full_and_a_folder_that_is_gone(here, line, code):
+    found = shell(here, line)
+    assert found[0] == code or (code is None and found[0] in (0, 141))
+    if "gone" in line:
+        assert "the working directory does not exist any more" in found[2]

@@ -94,3 +94,16 @@ def test_a_model_that_fails_does_not_cost_the_others(staf, picture, monkeypatch)
 def test_a_float_image_of_odd_shape(staf, here):
     np.save("very wide.npy", np.random.default_rng(0).normal(size=(2, 90)).astype(np.float32))
     assert staf("compare", "very wide.npy", "--models", "siren", "--steps", 2).code == 0
+
+
+def test_recordings_and_meshes_are_compared(staf, here):
+    from staf.kinds import Audio, Shape
+
+    time = np.arange(800) / 8000
+    Audio(np.sin(2 * np.pi * 220 * time)[:, None].astype(np.float32), rate=8000).save("tone.wav")
+    Shape.sphere(subdivisions=1).save("ball.ply")
+    shared = ("--models", "siren", "--steps", 12, "--json")
+    for file, measure, own in (("tone.wav", "log_spectral_distance", ()), ("ball.ply", "iou", ("--resolution", 8))):
+        document = staf("compare", file, *shared, *own, "--out", file[:4]).json
+        assert [measure in row["metrics"] for row in document["models"]] == [True]
+        assert open_signal(document["figure"]).width > 400

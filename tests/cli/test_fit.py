@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shlex
 import signal
 from pathlib import Path
@@ -98,7 +99,8 @@ def test_an_existing_run_needs_overwrite_before_any_training(staf, picture, here
         patch.setattr("staf.api.fit", lambda *a, **k: pytest.fail("trained"))
         message = staf("fit", picture, "--steps", 3).refused()
     assert "already holds a fit" in message
-    assert "--overwrite" in message
+    assert "--out" in message
+    assert "--overwrite" not in message
     assert model.read_bytes() == before
     assert staf("fit", picture, "--steps", 3, "--overwrite").code == 0
     assert load(model).metadata["steps"] == 3
@@ -158,17 +160,18 @@ def interrupt(process, number):
         assert line, "ended before the first step"
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    assert out == ""
     assert "Traceback" not in err
-    return process.returncode, err
+    return process.returncode, out, err
 
 
 def test_an_interrupted_fit_says_how_to_go_on_and_does(staf, picture, here, start):
     folder = here / "a folder"
     words = ["fit", picture.name, "--steps", "40", "--out", folder.name]
-    code, err = interrupt(start([*words, "--overwrite"]), signal.SIGINT)
+    code, out, err = interrupt(start([*words, "--overwrite"]), signal.SIGINT)
     assert code == 130
-    assert [path.name for path in folder.iterdir()] == [CHECKPOINT]
+    assert "(stopped by Ctrl-C)" in out
+    assert {CHECKPOINT, "model.safetensors", "reconstruction.png", "report.html"} <= set(os.listdir(folder))
+    assert load(folder / "model.safetensors").metadata["steps"] < 40
     command = err.splitlines()[-1]
     assert command == shlex.join(["python", "-m", "staf", *words, "--resume"])
 
@@ -184,10 +187,64 @@ def test_an_interrupted_fit_says_how_to_go_on_and_does(staf, picture, here, star
     assert [line.split(",")[0] for line in history[1:]] == [str(step) for step in range(40)]
 
 
-def test_sigterm_leaves_a_checkpoint_too(staf, picture, here, start):
-    code, err = interrupt(start(["fit", picture.name, "--steps", "10000", "--out", "run"]), signal.SIGTERM)
-    assert code == 143
+def test_a_hangup_leaves_a_checkpoint_alone_which_can_be_rendered(staf, picture, here, start):
+    code, out, err = interrupt(start(["fit", picture.name, "--steps", "10000", "--out", "run"]), signal.SIGHUP)
+    assert (code, out) == (128 + signal.SIGHUP, "")
     assert "--resume" in err
-    assert (here / "run" / CHECKPOINT).exists()
+    assert os.listdir(here / "run") == [CHECKPOINT]
+    assert staf("render", "run", "--scale", 2, "--out", "now.png").code == 0
+    assert open_signal("now.png").shape == (32, 32)
+    assert staf("render", f"run/{CHECKPOINT}").code == 0
     assert staf("fit", picture, "--steps", 3, "--out", "run", "--overwrite").code == 0
     assert not (here / "run" / CHECKPOINT).exists()
+
+
+def test_a_finished_run_is_continued_and_its_history_with_it(staf, picture, here):
+    small = ("--set", "width=16", "--set", "depth=2")
+    assert staf("fit", picture, "--steps", 30, *small, "--out", "first").code == 0
+    first = load("first/model.safetensors").metadata["metrics"]["psnr"]
+    document = staf("fit", "--continue", "first", "--steps", "+40", "--json").json
+    assert document["out"] == "first-70-steps"
+    assert document["steps"] == 70
+    assert document["metrics"]["psnr"] > first
+    assert load("first-70-steps/model.safetensors").metadata["steps"] == 70
+    rows = (here / "first-70-steps" / "history.csv").read_text().splitlines()[1:]
+    assert [row.split(",")[0] for row in rows] == [str(step) for step in range(70)]
+    again = json.loads((here / "first-70-steps" / "config.json").read_text())["reproduce"]["command"]
+    assert shlex.split(again) == ["staf", "fit", "picture.png", "--continue", "first", "--steps", "+40"]
+    assert staf(*shlex.split(again)[1:], "--out", "again", "--json").json["metrics"] == document["metrics"]
+
+    write("other.png", np.zeros((9, 9, 3)))
+    assert "a fit of another signal than other" in staf("fit", "other.png", "--continue", "first").refused()
+    assert "leave --rate out" in staf("fit", "--continue", "first", "--rate", 1).refused()
+    assert "nothing has no model.safetensors" in staf("fit", "--continue", "nothing").refused()
+    picture.unlink()
+    assert "does not say where its signal is" in staf("fit", "--continue", "first", "--steps", 1).refused()
+
+
+def test_equal_runs_write_equal_files(staf, picture, here):
+    for name in ("one", "two"):
+        assert staf("fit", picture, "--steps", 3, "--width", 8, "--depth", 1, "--out", name).code == 0
+    equal = ("model.safetensors", "reconstruction.png", "config.json", "view.html")
+    assert all((here / "one" / name).read_bytes() == (here / "two" / name).read_bytes() for name in equal)
+
+
+@pytest.mark.parametrize("what", ["another run", "a file"])
+def test_a_folder_that_was_taken_during_training_does_not_cost_the_model(staf, picture, here, monkeypatch, what):
+    from staf import api
+
+    def fit_and_take(*arguments, **options):
+        done = fit(*arguments, **options)
+        if what == "another run":
+            write("run/reconstruction.png", np.zeros((2, 2)))
+        else:
+            (here / "run").rmdir()
+            (here / "run").write_text("a file")
+        return done
+
+    fit = api.fit
+    monkeypatch.setattr(api, "fit", fit_and_take)
+    line = staf("fit", picture, "--steps", 2, "--width", 8, "--depth", 1, "--out", "run", "--no-progress").refused()
+    rescued = Path(line.rpartition("the fitted model is in ")[2])
+    assert load(rescued).metadata["steps"] == 2
+    assert rescued.parent.parent == Path()

@@ -109,7 +109,7 @@ def test_options_follow_the_kind_of_file(staf, sound, ball, picture):
     assert "--resolution" in staf("fit", ball, "--help").out
     assert "--resolution" not in staf("fit", picture, "--help").out
     assert "unknown option --resolution" in staf("fit", sound, "--resolution", 8).refused()
-    assert "compare draws images" in staf("compare", sound, "--steps", 1).refused()
+    assert "--resolution is for meshes" in staf("compare", sound, "--resolution", 9, "--steps", 1).refused()
 
 
 def test_kinds(sound, ball, picture, here):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import PIL.Image
 import pytest
@@ -18,9 +19,17 @@ def folder(here):
     return write_blender(here / "ball", train=3, test=2, size=8)
 
 
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    folder = write_blender(tmp_path_factory.mktemp("scene") / "ball", train=3, test=2, size=8)
+    fit = library.fit(library.Scene.read(folder).changed(ray_samples=24), steps=3, progress=False)
+    return fit.save(folder / "model.safetensors")
+
+
 @pytest.fixture
-def field(staf, folder):
-    assert staf("fit", folder, *TINY, "--out", "run").code == 0
+def field(fitted, here):
+    (here / "run").mkdir()
+    shutil.copy(fitted, here / "run" / "model.safetensors")
     return "run/model.safetensors"
 
 

@@ -39,14 +39,39 @@ NETWORKS: dict[str, Make] = {
         interpolation="smoothstep",
         **k,
     ),
+    "relu": lambda d, c, **k: staf.relu(d, c, **k),
+    "kan": lambda d, c, **k: staf.kan(d, c, degree=5, **k),
     "incode": lambda d, c, **k: staf.incode(d, c, harmoniser=None, **k),
+}
+
+
+GRID = {"levels": 3, "log2_entries": 6, "coarsest": 3, "finest": 20}
+SCENE_NETWORKS: dict[str, Make] = {
+    "radiance": lambda **k: staf.radiance(6, 4, features=10, **k),
+    "radiance-harmonics": lambda **k: staf.radiance(6, 4, features=7, directions="harmonics", **k),
+    "radiance-frequencies": lambda **k: staf.radiance(
+        6, 4, features=7, activation="wire", omega0=5.0, bands=2, directions="frequencies", **k
+    ),
+    "radiance_grid": lambda **k: staf.radiance_grid(6, 4, features=6, **GRID, **k),
+    "radiance_grid-finer": lambda **k: staf.radiance_grid(
+        6, 4, features=6, activation="finer", interpolation="smoothstep", **GRID, **k
+    ),
 }
 
 
 def make(name: str, inputs: int = 2, outputs: int = 3, *, width: int = 24, depth: int = 3, seed: int = 0) -> nn.Module:
     """The network in evaluation mode, its sinusoids moved away from their start."""
     generator = torch.Generator().manual_seed(seed)
-    field = NETWORKS[name](inputs, outputs, width=width, depth=depth, generator=generator)
+    return _moved(NETWORKS[name](inputs, outputs, width=width, depth=depth, generator=generator), generator)
+
+
+def make_radiance(name: str, *, width: int = 12, depth: int = 2, seed: int = 0) -> nn.Module:
+    """A network of a scene in evaluation mode, moved away from its start."""
+    generator = torch.Generator().manual_seed(seed)
+    return _moved(SCENE_NETWORKS[name](width=width, depth=depth, generator=generator), generator)
+
+
+def _moved(field: nn.Module, generator: torch.Generator) -> nn.Module:
     with torch.no_grad():
         for name_of, parameter in field.named_parameters():
             real = torch.view_as_real(parameter) if parameter.is_complex() else parameter

@@ -16,7 +16,7 @@ from staf.export.c_source import export_c
 from staf.export.describe import describe
 from staf.export.evaluate import evaluate
 from tests.export.fields import audio_field, image_field
-from tests.export.networks import NETWORKS, make, points
+from tests.export.networks import NETWORKS, make, make_radiance, points
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
@@ -45,6 +45,13 @@ def test_every_network(name: str, tmp_path: Path):
     assert np.abs(got - expected).max() < 1e-5 + 3 * rounding
 
 
+@pytest.mark.parametrize("name", ["radiance-harmonics", "radiance_grid-finer"])
+def test_networks_of_scenes(name: str, tmp_path: Path):
+    field, x = FittedField(make_radiance(name), {}), points(100, 6)
+    got = run(compiled(export_c(field, tmp_path / "field.c")), x, 4)
+    assert np.abs(got / field(x).detach().numpy() - 1).max() < 1e-4
+
+
 def test_values_are_in_the_units_of_the_signal(tmp_path: Path):
     field, x = audio_field(channels=2), points(50, 1)
     got = run(compiled(export_c(field, tmp_path / "field.c")), x, 2)
@@ -59,7 +66,17 @@ def test_a_name_cannot_end_the_comment(tmp_path: Path):
     assert "row (from the top), then column (from the left); sample i of n lies at (2 i + 1) / n - 1." in text
 
 
+def test_the_example_of_the_documentation(tmp_path: Path):
+    field = image_field()
+    export_c(field, tmp_path / "photo.c")
+    page = (Path(__file__).parents[2] / "docs/how-to/export.md").read_text("utf-8")
+    (tmp_path / "main.c").write_text(page.split("```c\n")[1].split("```")[0])
+    subprocess.run(["cc", "main.c", "-lm", "-o", "main"], cwd=tmp_path, check=True)
+    told = subprocess.run([tmp_path / "main"], check=True, capture_output=True, text=True).stdout.split()
+    assert np.allclose([float(number) for number in told], field(torch.zeros(1, 2)).detach()[0], atol=1e-5)
+
+
 def test_a_wide_network(tmp_path: Path):
-    field, x = FittedField(make("siren", width=256, depth=4), {}), points(20)
+    field, x = FittedField(make("siren", width=256, depth=2), {}), points(20)
     got = run(compiled(export_c(field, tmp_path / "field.c")), x, 3)
     assert np.allclose(got, field(x).detach().numpy(), atol=1e-5)

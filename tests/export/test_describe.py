@@ -15,11 +15,20 @@ from staf.export.describe import describe
 from staf.export.errors import ExportError
 from staf.export.evaluate import evaluate
 from staf.nn.networks import NETWORKS as LIBRARY
-from tests.export.networks import NETWORKS, make, points
+from staf.nn.networks import SCENE_NETWORKS as LIBRARY_OF_SCENES
+from tests.export.networks import NETWORKS, SCENE_NETWORKS, make, make_radiance, points
 
 
 def test_the_list_names_every_network():
     assert {name.partition("-")[0] for name in NETWORKS} == set(LIBRARY)
+    assert {name.partition("-")[0] for name in SCENE_NETWORKS} == set(LIBRARY_OF_SCENES)
+
+
+@pytest.mark.parametrize("name", SCENE_NETWORKS)
+def test_values_are_those_of_a_radiance_field(name: str):
+    field, x = make_radiance(name), points(50, 6)
+    expected = copy.deepcopy(field).double()(x.double()).detach().numpy()
+    assert np.abs(evaluate(describe(field.double()), x.double().numpy()) - expected).max() < 1e-11
 
 
 @pytest.mark.parametrize("inputs", [1, 2, 3])
@@ -57,7 +66,7 @@ def test_a_sequential_of_known_layers():
 def test_unknown_layers_are_refused_by_name():
     field = nn.Sequential(nn.Linear(2, 8), nn.GELU())
     field.in_features = 2
-    with pytest.raises(ExportError, match="cannot export GELU: its formula is not known; known are CoordinateLinear"):
+    with pytest.raises(ExportError, match="cannot export GELU: its formula is not known; known are ChebyshevKan"):
         describe(field)
     with pytest.raises(ExportError, match="in_features"):
         describe(nn.GELU())

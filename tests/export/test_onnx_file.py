@@ -15,7 +15,7 @@ from staf.export.describe import describe
 from staf.export.evaluate import evaluate
 from staf.export.onnx_file import export_onnx
 from tests.export.fields import audio_field, image_field
-from tests.export.networks import NETWORKS, make, points
+from tests.export.networks import NETWORKS, SCENE_NETWORKS, make, make_radiance, points
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
@@ -38,6 +38,14 @@ def test_every_network(name: str, inputs: int, tmp_path: Path):
     # Two float32 evaluations agree as well as each of them agrees with float64.
     rounding = np.abs(evaluate(describe(field.module), x.double().numpy()) - expected).max()
     assert np.abs(run(path, x) - expected).max() < 1e-5 + 2 * rounding
+
+
+@pytest.mark.parametrize("name", SCENE_NETWORKS)
+def test_every_network_of_scenes(name: str, tmp_path: Path):
+    field, x = FittedField(make_radiance(name), {}), points(100, 6)
+    got, expected = run(export_onnx(field, tmp_path / "field.onnx"), x), field(x).detach().numpy()
+    # Densities are exponentials: their relative error counts.
+    assert np.abs(got / expected - 1).max() < 1e-4
 
 
 @pytest.mark.parametrize("count", [1, 2, 77])

@@ -37,5 +37,12 @@ def test_mistakes_are_named():
         restoration_comparison(picture(), picture(), {})
     with pytest.raises(ValueError, match="'a' must have the truth's shape"):
         restoration_comparison(picture(), picture(), {"a": picture()[:5]})
-    with pytest.raises(ValueError, match="whole factor"):
-        restoration_comparison(picture(), picture()[::5, ::5], {"a": picture()})
+
+
+def test_an_observation_on_another_grid_stands_alone():
+    figure = restoration_comparison(picture(), np.arange(21.0).reshape(7, 3, 1), {"a": picture()})
+    observed = figure.axes[1]
+    assert observed.get_title() == "observed"
+    assert observed.images[0].get_array().shape == (7, 3)
+    assert observed.images[0].get_array().max() == 1
+    assert not figure.axes[4].get_visible()

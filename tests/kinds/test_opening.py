@@ -59,9 +59,9 @@ def test_missing_folders_empty_and_unknown_files(tmp_path):
 @pytest.mark.parametrize(
     ("head", "suffix", "message"),
     [
-        (b"GIF89a", ".gif", r"it is GIF \(image\)"),
+        (b"GIF89a", ".gif", r"it is damaged or cut short, or no GIF"),
         (b"\0\0\0\x18ftypheic", ".heic", r"it is HEIC \(image\)"),
-        (b"\0\0\0\x18ftypisom", ".mp4", r"it is MP4 \(video\)"),
+        (b"\0\0\0\x18ftypisom", ".mp4", r"it is damaged or cut short, or no MP4"),
         (b"PK\x03\x04", ".npz", r"it is ZIP \(archive\)"),
     ],
 )

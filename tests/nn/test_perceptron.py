@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 import torch
 
 from staf.nn import CoordinateMLP
 from staf.nn.perceptron import Family, _aligned_parts, in_parts
+from staf.ops import record_backends
+from staf.ops.linear import product_precision
 
 FAMILIES = {
     "staf": Family("staf", omega0=40.0, terms=3),
@@ -64,3 +68,19 @@ def test_parts_are_those_of_the_whole(name, generator):
     again = torch.cat(_aligned_parts(field, (x, y), (1, 6), None), -1)
     for ours, theirs in zip(torch.autograd.grad(again.square().sum(), list(field.parameters())), exact, strict=True):
         torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["staf", "siren"])
+def test_density_alone_is_one_operation_on_a_gpu(name, generator):
+    field = FAMILIES[name].network(3, 1 + 16, width=128, depth=3, generator=generator)
+    x = torch.rand(1000, 3, generator=torch.Generator().manual_seed(1)) * 2 - 1
+    with torch.no_grad():
+        exact = copy.deepcopy(field).double()(x.double())[:, :1]
+        field, x = field.cuda(), x.cuda()
+        with product_precision("tf32"), record_backends() as ran:
+            (alone,) = in_parts(field, (x,), (1, 16), wanted=1)
+            beside = in_parts(field, (x,), (1, 16))[0]
+    assert ("sine_network", "triton") in ran
+    for ours in (alone, beside):
+        assert (ours.double().cpu() - exact).norm() < 5e-3 * exact.norm()

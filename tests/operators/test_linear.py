@@ -15,6 +15,8 @@ from staf.operators import (
     Mask,
     MaskedFourier,
     SampleMeans,
+    Window,
+    cone_beam,
     fan_beam,
     parallel_beam,
 )
@@ -36,9 +38,15 @@ OPERATORS = {
     "blur, then coarser": Composed(GaussianBlur((6, 8), 1.0), AreaDownsampling((6, 8), 2)),
     "gradient": Gradient((5, 7)),
     "Laplacian": Laplacian((5, 7)),
+    "window": Window(MASK),
+    "gradient inside": Composed(Window(MASK), Gradient((5, 7)), Mask(torch.stack([MASK, ~MASK]))),
     "Fourier": MaskedFourier(MASK),
     "Fourier, two coils": MaskedFourier(MASK, COILS),
     "parallel rays": parallel_beam((6, 5), ANGLES),
+    "cone of rays": cone_beam(
+        (3, 5, 4), ANGLES, source_distance=9, detector_distance=9, detectors=(4, 5), detector_size=2.0
+    ),
+    "some rays": parallel_beam((6, 5), ANGLES).part(torch.tensor([3, 17, 20])),
     "fan of rays": fan_beam((6, 5), ANGLES, source_distance=10, detector_distance=10, detectors=9, detector_size=2.0),
 }
 

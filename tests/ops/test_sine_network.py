@@ -157,7 +157,7 @@ def test_second_gradients_and_gradients_by_coordinates():
     inputs = flat(layers, weight, bias)
     doubled = [tuple(t.detach().double().requires_grad_() for t in layer) for layer in layers]
     ends = [t.detach().double().requires_grad_() for t in (weight, bias)]
-    wide = [[t[None] if i < 2 else t[None, None] for i, t in enumerate(layer)] for layer in doubled]
+    wide = [tuple(t[None] if i < 2 else t[None, None] for i, t in enumerate(layer)) for layer in doubled]
 
     def second(value, arguments):
         first = torch.autograd.grad((value**2).sum(), arguments, create_graph=True)

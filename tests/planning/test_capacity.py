@@ -29,7 +29,7 @@ def arguments(chosen):
 
 
 def test_pictures_that_a_network_can_hold_keep_it():
-    for side in (64, 512, 1000):
+    for side in (64, 512, 700):
         chosen = plan(smooth(side, side), device="cuda")
         assert "capacity" not in chosen.reasons
         assert chosen.field(0).architecture["name"] == "staf"
@@ -53,8 +53,7 @@ def test_large_pictures_get_a_grid_with_the_activation_that_was_asked_for():
 def test_what_the_plan_says_is_what_is_built():
     chosen = plan(noisy(1200, 1600), device="cuda")
     count = sum(p.numel() for p in chosen.field(0).parameters())
-    # The reason counts one output.
-    assert f"{count - 2 * 65:,} parameters" in chosen.reasons["capacity"]
+    assert f"{count:,} parameters" in chosen.reasons["capacity"]
     grid = chosen.field(0).encoding.layout
     assert f"{len(grid.levels)} levels up to {grid.finest:,} cells" in chosen.reasons["capacity"]
 
@@ -64,8 +63,9 @@ def test_the_finest_cells_follow_the_detail_of_the_picture_and_the_target():
     soft = plan(smooth(1200, 1600), device="cuda")
     exact = plan(smooth(1200, 1600, period=40.0), Budget(target_db=59), device="cuda")
     assert arguments(sharp)["finest"] == 1600
-    assert arguments(soft)["finest"] == 200
-    assert arguments(exact)["finest"] > arguments(plan(smooth(1200, 1600, period=40.0), device="cuda"))["finest"]
+    assert arguments(soft)["finest"] == 400
+    less = plan(smooth(1200, 1600, period=40.0), Budget(target_db=45), device="cuda")
+    assert arguments(exact)["finest"] > arguments(less)["finest"]
     assert "keeps" in sharp.reasons["capacity"]
     assert sum(p.numel() for p in soft.field(0).parameters()) < sum(p.numel() for p in sharp.field(0).parameters()) / 10
 

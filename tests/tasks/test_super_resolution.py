@@ -62,7 +62,7 @@ def test_an_image_without_truth_is_upscaled():
     with pytest.raises(ValueError, match="an oracle needs the truth"):
         Oracle(task)
     field = staf.siren(2, 3, width=24, depth=2, generator=torch.Generator().manual_seed(0))
-    fit = staf.fit(task, field, steps=150, progress=False)
+    fit = staf.fit(task, field, steps=400, progress=False)
     assert fit.reconstruction.shape == (18, 24)
     assert fit.reconstruction.dtype == np.uint8
     fine = fit.field.predict(coordinates((18, 24))).T.reshape(3, 18, 24)

@@ -105,7 +105,7 @@ def test_factor_inside_the_sine_divides_the_weights() -> None:
     assert largest_error(field, plain) < 1e-11
     ratio = kronecker_equivalent(field).layers[1].weight / plain.layers[1].weight
     assert torch.allclose(ratio, torch.full_like(ratio, 30.0))
-    with pytest.raises(ValueError, match="omega0 must not be 0"):
+    with pytest.raises(ValueError, match="omega0 must be finite and not 0"):
         kronecker_equivalent(field, omega0=0.0)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 import torch
 
+from staf.ops.execution import Execution
 from staf.training import Recipe, run, train
 from staf.training.batches import Batches
 from staf.training.capture import CapturedStepper
@@ -97,3 +100,20 @@ def test_the_second_gpu_trains_as_the_first_does():
         losses.append(result.history.loss)
     assert losses[0][-1] < losses[0][0]
     assert losses[1] == pytest.approx(losses[0], rel=1e-4)
+
+
+def test_compiling_is_not_part_of_the_budget(monkeypatch):
+    problem, calls = task(32), []
+    whole = type(problem).loss
+
+    def slow_at_first(self, *arguments):
+        calls.append(1)
+        if len(calls) == 1:
+            time.sleep(2.0)
+        return whole(self, *arguments)
+
+    monkeypatch.setattr(type(problem), "loss", slow_at_first)
+    execution = Execution(device="cuda")
+    result = run(problem, small_staf(), Recipe(seconds=1.0), execution=execution, progress=False)
+    assert result.steps > 10
+    assert 1.0 <= result.seconds < 2.0

@@ -167,15 +167,53 @@ def test_an_incomplete_optimiser_is_refused(tmp_path):
         run(task(), small_siren(), saved.recipe, progress=False, resume=saved)
 
 
-def test_a_field_is_not_a_checkpoint_nor_the_other_way_round(tmp_path):
+def test_a_field_is_not_a_checkpoint_and_a_checkpoint_holds_a_field(tmp_path):
     from staf.storage import save_field
 
     save_field(tmp_path / "f.safetensors", small_siren(), {})
     with pytest.raises(FileError, match="nothing to resume"):
         Checkpoint.load(tmp_path / "f.safetensors")
-    interrupt_at(2, tmp_path / "c.safetensors")
-    with pytest.raises(FileError, match="checkpoint of an interrupted fit"):
-        load_field(tmp_path / "c.safetensors")
+    field = small_siren()
+    interrupt_at(2, tmp_path / "c.safetensors", field=field)
+    loaded, metadata = load_field(tmp_path / "c.safetensors")
+    assert all(torch.equal(a, b) for a, b in zip(loaded.parameters(), field.parameters(), strict=True))
+    assert (metadata["steps"], metadata["signal"]["kind"]) == (2, "image")
+    assert "position" not in metadata
+
+
+def test_ctrl_c_can_end_a_fit_with_what_it_has(tmp_path):
+    path = tmp_path / "c.safetensors"
+
+    def strike(state):
+        if state.step == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+
+    options = {"progress": False, "checkpoint": path, "keep_when_stopped": True}
+    result = run(task(), small_siren(), default(steps=20), callbacks=[strike], **options)
+    assert (result.steps, result.stopped, result.checkpoint) == (5, "stopped by Ctrl-C", path)
+    with torch.no_grad():
+        assert result.metrics["psnr"] == pytest.approx(task().evaluate(result.field)["psnr"], abs=1e-3)
+    saved = Checkpoint.load(path)
+    resumed = run(task(), small_siren(seed=2), saved.recipe, progress=False, resume=saved)
+    straight = run(task(), small_siren(), default(steps=20), progress=False)
+    assert resumed.history.loss == straight.history.loss
+    assert resumed.checkpoint is None
+
+
+def test_a_second_ctrl_c_leaves_at_once_with_the_first_ones_checkpoint(tmp_path):
+    path, problem = tmp_path / "c.safetensors", task()
+    problem.evaluate = lambda predict: os.kill(os.getpid(), signal.SIGINT) or time.sleep(5)
+
+    def strike(state):
+        if state.step == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+
+    options = {"progress": False, "checkpoint": path, "keep_when_stopped": True}
+    with pytest.raises(Interrupted, match="after step 5 of 20"):
+        run(problem, small_siren(), default(steps=20), callbacks=[strike], **options)
+    assert Checkpoint.load(path).stopped is None
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

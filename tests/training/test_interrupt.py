@@ -16,6 +16,23 @@ def test_the_first_signal_is_remembered_and_the_second_is_not_held_back():
         assert interruption.signal_number == signal.SIGTERM
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
+        assert interruption.take() == signal.SIGINT
+
+
+def test_a_signal_that_nobody_took_goes_to_the_handler_before():
+    with pytest.raises(KeyboardInterrupt), watch():
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_an_ignored_signal_stays_ignored(number):
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        with watch() as interruption:
+            os.kill(os.getpid(), number)
+            assert not interruption
+    finally:
+        signal.signal(number, before)
 
 
 def test_handlers_come_back_even_after_an_error():

@@ -28,10 +28,10 @@ class Page:
     def __init__(self, browser: GpuBrowser, path: Path) -> None:
         self.browser, self.path = browser, path
 
-    def open(self, field: Exportable, *, width: int = 420, height: int = 260, phone: bool = False, **how: Any) -> None:
+    def open(self, field: Exportable, *, width: int = 150, height: int = 110, phone: bool = False, **how: Any) -> None:
         self.go(export_html(field, self.path, **how).as_uri(), width=width, height=height, phone=phone)
 
-    def go(self, address: str, *, width: int = 420, height: int = 260, phone: bool = False) -> None:
+    def go(self, address: str, *, width: int = 150, height: int = 110, phone: bool = False) -> None:
         """Load a page and wait until it has drawn itself."""
         self.browser.complaints.clear()
         self.browser.requests.clear()

@@ -7,6 +7,7 @@ import threading
 import time
 
 import numpy as np
+import pytest
 
 import staf
 from staf.kinds import Image
@@ -49,6 +50,12 @@ def test_progress_is_told_and_the_last_field_is_the_fit():
         assert np.array_equal(weight, fits[0].module.layers[0].weight.detach().numpy())
         original = ask(live.server, f"/{live.server.secret}/0/original")[1]
         assert original.endswith(picture().array.tobytes())
+
+
+def test_a_page_that_is_opened_before_the_first_step_asks_again(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("staf.viewer.live.WAITING_SECONDS", 0.01)
+    with LiveView(picture(), browse=False) as live:
+        assert b'http-equiv="refresh"' in ask(live.server, f"/{live.server.secret}/0/")[1]
 
 
 def test_pictures_are_not_taken_when_nobody_looks():

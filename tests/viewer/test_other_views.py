@@ -74,8 +74,8 @@ def ball_field() -> FittedField:
     return FittedField(field.eval(), {"signal": Shape.sphere(resolution=16).metadata()})
 
 
-def test_the_surface_is_where_it_belongs(page: Page):
-    page.open(ball_field())
+def test_a_shape_is_where_it_belongs_and_is_turned_and_cut(page: Page):
+    page.open(ball_field(), width=500, height=360)
     vertices = np.array(page.browser.evaluate("[...staf.view.view.mesh.vertices]")).reshape(-1, 3)
     triangles = np.array(page.browser.evaluate("[...staf.view.view.mesh.triangles]")).reshape(-1, 3)
     radius = np.linalg.norm(vertices, axis=1)
@@ -86,11 +86,7 @@ def test_the_surface_is_where_it_belongs(page: Page):
     a, b, c = vertices[triangles].transpose(1, 0, 2)
     volume = np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6
     assert volume == pytest.approx(4 / 3 * np.pi * 0.8**3, rel=0.02)
-    assert page.browser.complaints == []
 
-
-def test_a_shape_is_turned_and_cut(page: Page):
-    page.open(ball_field(), width=500, height=360)
     page.resize_canvas(64, 64)
     middle = page.pixels()
     assert not np.array_equal(middle[32, 32], middle[0, 0])
@@ -107,6 +103,7 @@ def test_a_shape_is_turned_and_cut(page: Page):
     radius = np.hypot(x + 0.5 - 32, y + 0.5 - 32) / 32
     assert inside[radius < 0.75].all()
     assert not inside[(radius > 0.85) & (radius < 0.98)].any()
+    assert page.browser.complaints == []
 
 
 def test_slices_and_slabs_of_three_coordinates(page: Page):
@@ -127,7 +124,7 @@ def test_slices_and_slabs_of_three_coordinates(page: Page):
         return np.mean(cuts, axis=0) * 255
 
     assert np.abs(page.pixels()[..., 0] - expected(np.zeros(1), 0)).max() <= 1.01
-    click(page, "second")
+    click(page, "axis 2")
     assert np.abs(page.pixels()[..., 0] - expected(np.zeros(1), 1)).max() <= 1.01
     page.browser.evaluate("staf.view.step(128)")
     assert np.abs(page.pixels()[..., 0] - expected(np.array([0.5]), 1)).max() <= 1.01
@@ -146,4 +143,6 @@ def test_slices_and_slabs_of_three_coordinates(page: Page):
 def test_four_coordinates_have_two_sliders(page: Page):
     page.open(FittedField(make("siren", 4, 2, width=8, depth=2), {}))
     assert page.browser.evaluate("document.querySelectorAll('#controls .sliders input').length") == 3
+    pressed = "[...document.querySelectorAll('#controls [aria-pressed=true]')].map((b) => b.textContent)"
+    assert page.browser.evaluate(pressed) == ["axis 1", "1", "Mean"]
     assert page.browser.complaints == []

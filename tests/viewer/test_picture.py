@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from pathlib import Path
 
 import numpy as np
+import PIL.Image
 import pytest
 import torch
 
@@ -12,7 +15,7 @@ from staf.api import FittedField
 from staf.viewer.page import export_html
 from tests.export.fields import image_field
 from tests.reports.browser import executable
-from tests.viewer.conftest import Page
+from tests.viewer.conftest import TO_BASE64, Page
 from tests.viewer.gpu_browser import GpuBrowser
 
 
@@ -38,8 +41,23 @@ def test_one_to_one_of_a_wide_network(page: Page):
     page.open(field, width=120, height=90)
     page.resize_canvas(80, 60)
     show(page, 0, 0, 80, 60)
+    # A timer runs while the picture is drawn: the work is cut into slices.
+    waiting = "new Promise((done) => setTimeout(() => done(staf.runner.jobs.size), 1))"
+    assert page.browser.promise(f"(staf.view.changed(), {waiting})") == 1
     assert worst(page.pixels(), field.render().array) <= 1
     assert page.browser.complaints == []
+
+
+def test_what_is_saved_is_what_is_shown(page: Page):
+    page.open(bright(image_field(shape=(20, 30, 3), width=8, depth=2)))
+    page.resize_canvas(30, 20)
+    show(page, 0, 0, 30, 20)
+    shown = page.pixels()
+    page.browser.evaluate("URL.createObjectURL = (blob) => { window.saved = blob; return 'blob:'; }; 0")
+    page.browser.apply("() => [...document.querySelectorAll('button')].find((b) => b.title.startsWith('What')).click()")
+    page.browser.until("Boolean(window.saved)")
+    data = page.browser.apply(f"async () => ({TO_BASE64})(new Uint8Array(await saved.arrayBuffer()))")
+    assert np.array_equal(np.array(PIL.Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB")), shown)
 
 
 @pytest.mark.parametrize("convention", ["centres", "ends"])

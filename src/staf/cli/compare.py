@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tyro.conf import Positional, arg
 
 from staf.cli.errors import Stopped, UserError, edge
-from staf.cli.options import MODEL_NAMES, FitOptions
-from staf.cli.outputs import MEBIBYTE, prepare_folder
+from staf.cli.options import MODEL_NAMES, Count, FitOptions
+from staf.cli.outputs import MEBIBYTE, default_folder, prepare_folder
 from staf.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -23,19 +23,21 @@ RESULTS, FIGURE, TABLE = "results", "comparison.png", "comparison.md"
 
 @dataclass(frozen=True, kw_only=True)
 class Compare(FitOptions):
-    """Fit several networks to an image or a scene with the same budget, and see who ends where.
+    """Fit several networks to a signal with the same budget, and see who ends where.
 
     The folder (runs/NAME-compare unless --out names another) gets comparison.png, comparison.md and results/ with a
     file for each network. Ctrl-C keeps what is finished; --resume continues with the rest.
     """
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
-    """The image, PNG, JPEG, TIFF, WebP or NPY; or the folder of a scene."""
+    """An image, a recording, a mesh, or the folder of a scene."""
     models: Annotated[tuple[str, ...], arg(metavar="NAME...", help=f"Among {', '.join(MODEL_NAMES)}.")] = (
         "staf",
         "siren",
         "finer",
     )
+    resolution: Count = None
+    """Of a mesh: how many voxels lie along its longest side."""
 
 
 def options_for(words: Sequence[str]) -> type[Any]:
@@ -47,10 +49,17 @@ def run(options: Compare, terminal: Terminal) -> int:
     from staf.comparison import compare_networks
     from staf.kinds import open as open_signal
     from staf.planning import plan
+    from staf.signals.view import View
 
     image = open_signal(options.file)
-    if image.view.picture() is None:
-        raise UserError(f"compare draws images and scenes, and {options.file} is of kind {image.kind}")
+    if options.resolution is not None:
+        sampled = getattr(image, "sampled", None)
+        if sampled is None:
+            raise UserError(f"--resolution is for meshes, and {options.file} is of kind {image.kind}")
+        with edge():
+            image = sampled(options.resolution)
+    if image.view.picture() is None and type(image.view).comparison is View.comparison:
+        raise UserError(f"compare draws images, recordings, meshes and scenes, and {options.file} is of {image.kind}")
     device, budget = options.device_name(), options.budget()
     models = list(dict.fromkeys(options.models))
     if not models:
@@ -60,7 +69,7 @@ def run(options: Compare, terminal: Terminal) -> int:
     if options.explain:
         for model, chosen in plans.items():
             terminal.explain(f"{model} on {device}:", chosen.reasons.values())
-    folder = options.out or Path("runs") / f"{image.name}-compare"
+    folder = options.out or default_folder(image.name, "compare")
     _prepare(options, folder, 8 * MEBIBYTE * len(models) + 4 * image.nbytes)
     try:
         comparison = compare_networks(
@@ -110,7 +119,7 @@ def _show(options: Compare, terminal: Terminal, folder: Path, image: Signal, com
         terminal.table(table.title, table.columns, table.rows)
         atomic_write(folder / TABLE, table.to_markdown())
         figure = _draw(image, best_first, folder / FIGURE)
-        terminal.say(f"figure: {figure}")
+        terminal.say(f"figure: {figure}" if figure else "no figure: no network has a surface yet")
     for failure in comparison.failures:
         terminal.note(f"{failure.model} failed: {failure.summary} ({failure.path})")
     terminal.finish(
@@ -130,10 +139,13 @@ def _row(result: NetworkResult) -> dict[str, Any]:
     return {**{name: getattr(result, name) for name in names}, "file": str(result.field_path)}
 
 
-def _draw(image: Signal, results: Sequence[NetworkResult], path: Path) -> Path:
+def _draw(image: Signal, results: Sequence[NetworkResult], path: Path) -> Path | None:
     from staf._files import atomic_path
     from staf.comparison import comparison_figure
 
+    figure = comparison_figure(image, results)
+    if figure is None:
+        return None
     with atomic_path(path) as temporary:
-        comparison_figure(image, results).savefig(temporary, dpi=150)
+        figure.savefig(temporary, dpi=150)
     return path

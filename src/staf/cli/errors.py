@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import os
 import signal
 import sys
 import threading
@@ -44,7 +45,20 @@ def is_mistake(error: BaseException) -> bool:
     for module, name in _FOR_USERS:
         if module in sys.modules:
             kinds.append(getattr(sys.modules[module], name))
-    return isinstance(error, tuple(kinds))
+    # What the system refuses (a name too long, a full disk, no permission) is no bug either.
+    return isinstance(error, tuple(kinds)) or (isinstance(error, OSError) and error.errno is not None)
+
+
+def sentence(error: BaseException) -> str:
+    """What a mistake says, in one line and without the system's error numbers.
+
+    >>> sentence(OSError(36, "File name too long", "x.png"))
+    'File name too long: x.png'
+    """
+    if isinstance(error, OSError) and error.strerror:
+        name = "" if error.filename is None else f": {os.fsdecode(error.filename)}"
+        return one_line(f"{error.strerror}{name}")
+    return one_line(str(error))
 
 
 @contextlib.contextmanager
@@ -75,18 +89,36 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
+class SignalWatch:
+    """Turns signals that end a process into `Stopped`, so that temporary files are cleared away."""
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+
+    def hear(self, number: int, frame: FrameType | None) -> None:
+        self.number = number
+        self.check()
+
+    def check(self) -> None:
+        """Raise for a signal that was heard: a library that catches everything may have swallowed the first time."""
+        if self.number is not None:
+            raise Stopped(f"stopped by {signal.Signals(self.number).name}", self.number)
+
+
 @contextlib.contextmanager
-def sigterm_raises() -> Iterator[None]:
-    """SIGTERM ends the work like Ctrl-C, with exit code 143, so that temporary files are cleared away."""
+def signals_raise() -> Iterator[SignalWatch]:
+    """SIGTERM and SIGHUP end the work like Ctrl-C, with exit code 143 or 129; one that is ignored stays ignored."""
+    watch = SignalWatch()
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield watch
         return
-
-    def handler(number: int, frame: FrameType | None) -> None:
-        raise Stopped("stopped by SIGTERM", number)
-
-    previous = signal.signal(signal.SIGTERM, handler)
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    previous = {number: signal.getsignal(number) for number in numbers}
+    caught = [number for number, old in previous.items() if old not in (signal.SIG_IGN, None)]
+    for number in caught:
+        signal.signal(number, watch.hear)
     try:
-        yield
+        yield watch
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        for number in caught:
+            signal.signal(number, previous[number])

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import Positional, arg
 
 from staf._documents import Document
+from staf.cli.continuing import CONFIG, FLAG, Earlier, earlier, kind_continued
 from staf.cli.errors import UserError, edge
-from staf.cli.kinds import kind_of, options_of
+from staf.cli.kinds import DEFAULT, kind_of, options_of
 from staf.cli.options import MODEL_NAMES, FitOptions, Flag
-from staf.cli.outputs import MEBIBYTE, prepare_folder
-from staf.cli.overrides import Overrides, config_model, config_seed, planned
+from staf.cli.outputs import MEBIBYTE, default_folder, prepare_folder
+from staf.cli.overrides import Overrides, config_model, config_seed, plan_of_file, planned
 from staf.cli.resuming import CHECKPOINT, check_folder, finishing, interrupted, resumed
 from staf.cli.terminal import Terminal
 from staf.kinds.options import FitKind
@@ -36,6 +37,7 @@ MEASURES = {
     "iou": "IoU {:.4f}",
     "chamfer": "Chamfer {:.3g}",
     "normal_consistency": "normal consistency {:.4f}",
+    "worst_frame_psnr": "worst frame {:.2f} dB",
     "log_spectral_distance": "log-spectral distance {:.2f} dB",
 }
 
@@ -44,8 +46,10 @@ MEASURES = {
 class FitShared(Overrides, FitOptions):
     """Options of `staf fit` for every kind of signal."""
 
-    file: Annotated[Positional[Path], arg(metavar="FILE")]
-    """The signal: an image (PNG, JPEG, TIFF, WebP, NPY), audio, a mesh, an array (NPY, NPZ), or a scene's folder."""
+    file: Annotated[Positional[Path | None], arg(metavar="FILE", help_behavior_hint="")] = None
+    """The signal: an image, audio, a mesh or point cloud, a video, an array (NPY, NPZ), or a scene's folder."""
+    continue_: Annotated[Path | None, arg(name="continue", metavar="RUN", help_behavior_hint="")] = None
+    """Train the field of a finished run further, --steps +1000 for so many steps more; FILE may be left out."""
     view: Flag = False
     """Show the fit in the browser while it trains, with a button that stops it."""
     model: Annotated[str, arg(metavar="NAME", help=f"The network: {', '.join(MODEL_NAMES)}.")] = "staf"
@@ -61,7 +65,7 @@ class Fit(FitKind, FitShared):
 
 def options_for(words: Sequence[str]) -> type[FitShared]:
     """The options for the kind of file that `words` name."""
-    return options_of("Fit", kind_of(words), FitKind, FitShared)
+    return options_of("Fit", kind_of(words, kind_continued(words, DEFAULT)), FitKind, FitShared)
 
 
 def run(options: Fit, terminal: Terminal) -> int:
@@ -78,16 +82,22 @@ def _run(options: Fit, terminal: Terminal, *, first: bool) -> int:
 
     if options.quiet and options.verbose:
         raise UserError("--quiet and --verbose contradict each other: give one of them")
-    options = _with_config(options)
+    run = None if options.continue_ is None else earlier(options.continue_)
+    options = _with_config(options, run)
+    if options.file is None:
+        raise UserError("FILE is missing (see staf fit --help)")
     options.use_threads()
     terminal.quiet = options.quiet
     signal = options.open(options.file)
     device = own_device(options.device_name())
-    folder = options.out or Path("runs") / f"{signal.name}-{options.model}"
+    folder = options.out or default_folder(signal.name, options.model)
+    if run is not None:
+        run.check(signal)
+        folder = options.out or run.out(options.steps)
     checkpoint = folder / CHECKPOINT
     seed, budget = options.seed or 0, options.budget()
     with edge():
-        _planned(options, signal, budget, device).field(seed)
+        _planned(options, signal, budget, device, run).field(seed)
     if first:
         check_folder(options, folder, "a fit" if existing(folder) else None)
     if options.resume:
@@ -97,12 +107,11 @@ def _run(options: Fit, terminal: Terminal, *, first: bool) -> int:
         hint = options.resume_hint()
         if options.resume and hint is not None:
             _check_same_data(source, checkpoint, hint)
-        plan = _planned(options, source, budget, device)
+        plan = _planned(options, source, budget, device, run)
     if reason is not None:
         plan.reasons["sampling"] = reason
     if not first:
-        silent: Document = {"quiet": True}
-        _fit(dataclasses.replace(options, **silent), terminal, source, plan, seed, device, checkpoint, None)
+        _fit(options, terminal, source, plan, seed, device, checkpoint, None, run, shown=False)
         return 0
     if options.explain or options.verbose:
         terminal.explain(f"{signal!r} on {device}:", plan.reasons.values())
@@ -114,29 +123,40 @@ def _run(options: Fit, terminal: Terminal, *, first: bool) -> int:
     if options.overwrite and not options.resume:
         checkpoint.unlink(missing_ok=True)
     with _live(options, terminal, signal, plan) as live:
-        fit = _fit(options, terminal, source, plan, seed, device, checkpoint, live)
+        fit = _fit(options, terminal, source, plan, seed, device, checkpoint, live, run)
         if live is not None:
             live.done(fit.field)
         with finishing(fit, folder, terminal):
             files = _write(fit, folder, overwrite=options.overwrite or options.resume)
-    _tell(options, terminal, fit, folder, files)
+            _tell(options, terminal, fit, folder, files)
     return 0
 
 
-def _with_config(options: Fit) -> Fit:
-    """The options with the network and the seed of --config, where they are not given."""
-    model, seed = config_model(options.config), config_seed(options.config)
+def _with_config(options: Fit, run: Earlier | None) -> Fit:
+    """The options with the network and the seed of --config, or of the run that is continued, where they are not given.
+
+    A continued run also names its file.
+    """
+    if run is not None and (given := options.words()):
+        raise UserError(f"{FLAG} trains the network of a run by its own recipe: leave {given[0]} out")
+    config, flag = (options.config, "--config") if run is None else (run.folder / CONFIG, FLAG)
+    model, seed = config_model(config), config_seed(config)
     if model is None:
         return options
     if options.model not in ("staf", model):
-        raise UserError(f"--config is of {model}: leave --model {options.model} out")
+        raise UserError(f"{flag} is of {model}: leave --model {options.model} out")
     changes: Document = {"model": model, "seed": seed if options.seed is None else options.seed}
+    if run is not None and options.file is None:
+        changes["file"] = run.source()
     return dataclasses.replace(options, **changes)
 
 
-def _planned(options: Fit, source: Signal | Task, budget: Budget, device: str) -> Plan:
-    """The plan for a signal or a task, with what the user decides of it."""
+def _planned(options: Fit, source: Signal | Task, budget: Budget, device: str, run: Earlier | None) -> Plan:
+    """The plan for a signal or a task, with what the user decides of it; or that of the run that is continued."""
     from staf.planning import plan as make_plan
+
+    if run is not None:
+        return run.plan(plan_of_file(run.folder / CONFIG, source), budget)
 
     def again(rules: Mapping[str, Rule | None] | None = None) -> Plan:
         return make_plan(source, budget, device=device.split(":")[0], model=options.model, rules=rules)
@@ -187,23 +207,31 @@ def _fit(
     device: str,
     checkpoint: Path,
     live: LiveView | None,
+    run: Earlier | None,
+    *,
+    shown: bool = True,
 ) -> FitResult:
     from staf.api import fit
     from staf.training import Interrupted
 
     try:
-        return fit(
+        done = fit(
             source,
+            field=None if run is None else run.field,
             plan=plan,
             seed=seed,
             device=device,
-            progress=None if options.progress and not options.quiet else False,
+            progress=None if options.progress and not options.quiet and shown else False,
             checkpoint=checkpoint,
             resume=checkpoint if options.resume else None,
             callbacks=() if live is None else live,
+            keep_when_stopped=True,
         )
     except Interrupted as stop:
         raise interrupted(stop, checkpoint, terminal) from None
+    if run is not None:
+        run.extend(done)
+    return done
 
 
 def _write(fit: FitResult, folder: Path, *, overwrite: bool) -> dict[str, str]:
@@ -219,7 +247,8 @@ def _tell(options: Fit, terminal: Terminal, fit: FitResult, folder: Path, files:
     for note in fit.notes:
         terminal.note(f"note: {note}")
     metrics = _metrics(fit, files)
-    words = {"psnr": f"{metrics['psnr']:.2f} dB PSNR"}
+    # A task that fits no samples, such as a signed distance, has no PSNR.
+    words = {"psnr": f"{metrics['psnr']:.2f} dB PSNR"} if "psnr" in metrics else {}
     if "psnr_of_file" in metrics:
         words["psnr"] += f" ({metrics['psnr_of_file']:.2f} dB of the saved file)"
     others = {name: value for name, value in metrics.items() if not name.startswith("psnr")}

@@ -13,7 +13,7 @@ from tyro.conf import Positional, arg
 from staf.cli.errors import UserError, did_you_mean
 from staf.cli.many_options import INDEX, ManyOptions, kept_when_stopped
 from staf.cli.options import MODEL_NAMES, BudgetOptions, Flag
-from staf.cli.outputs import MEBIBYTE, prepare_folder
+from staf.cli.outputs import MEBIBYTE, default_folder, prepare_folder
 from staf.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class FitMany(ManyOptions, BudgetOptions):
 
     def place(self) -> str:
         """Where the fits go."""
-        return self.out or str(Path("runs") / f"{self.folder.resolve().name}-many")
+        return self.out or str(default_folder(self.folder.resolve().name, "many"))
 
     def checked(self, files: int) -> dict[str, Any]:
         """The arguments of `staf.fit_many`, after all that can be checked before the work."""

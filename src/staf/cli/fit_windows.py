@@ -13,7 +13,7 @@ from staf._documents import Document
 from staf.cli.errors import UserError, edge
 from staf.cli.many_options import ManyOptions, check_counts, kept_when_stopped
 from staf.cli.options import Count
-from staf.cli.outputs import MEBIBYTE, prepare_folder
+from staf.cli.outputs import MEBIBYTE, default_folder, prepare_folder
 from staf.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def run(options: FitWindows, terminal: Terminal) -> int:
     audio = open_signal(options.file)
     if not isinstance(audio, Audio):
         raise UserError(f"recordings are fitted in windows, and {options.file} is of kind {audio.kind}")
-    out = Path(options.out or f"runs/{audio.name}-windows")
+    out = Path(options.out or default_folder(audio.name, "windows"))
     arguments = options.arguments(out)
     prepare_folder(out, 8 * MEBIBYTE + 8 * audio.array.nbytes)
     with kept_when_stopped(terminal), edge():

@@ -12,6 +12,7 @@ from tyro.conf import Positional, arg
 from staf._documents import Document
 from staf.cli.options import Flag, OutFile
 from staf.cli.outputs import prepare_file
+from staf.cli.render import field_of
 from staf.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class Inspect:
     """Show what a fitted field has learnt: its parameters, its activations drawn, and the spectrum of each layer."""
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
-    """A fitted field: model.safetensors of a run."""
+    """A fitted field: the folder of a run, its model.safetensors, or the checkpoint of an interrupted one."""
     out: OutFile = None
     """The picture; by default a PNG beside the field."""
     overwrite: Flag = False
@@ -42,8 +43,9 @@ def run(options: Inspect, terminal: Terminal) -> int:
     """Load, list, draw."""
     from staf.api import load
 
-    field = load(options.file)
-    out = options.out or options.file.with_name(f"{options.file.stem}-inspect.png")
+    file = field_of(options.file)
+    field = load(file)
+    out = options.out or file.with_name(f"{file.stem}-inspect.png")
     prepare_file(out, overwrite=options.overwrite)
     parameters = parameter_rows(field.module)
     activations = activation_rows(field.module)
@@ -74,13 +76,18 @@ def run(options: Inspect, terminal: Terminal) -> int:
         ]
         headings = ("cells", "rows", "", "rows used", "vertices a row", "shared", "size", "rows trained")
         terminal.table("Hash grid, level by level", headings, cells)
-    drawn = _draw(field, out)
-    terminal.say(f"figure: {drawn}")
+    broken = not_finite(field.module)
+    drawn = None if broken else str(_draw(field, out))
+    if broken:
+        terminal.note(f"note: {broken:,} of {total:,} parameters are not finite, so there is no figure")
+    else:
+        terminal.say(f"figure: {drawn}")
     terminal.finish(
         {
             "verb": "inspect",
             "file": str(options.file),
-            "figure": str(drawn),
+            "figure": drawn,
+            "not_finite": broken,
             "architecture": getattr(field.module, "architecture", None),
             "metadata": {k: v for k, v in field.metadata.items() if k not in ("architecture", "complex", "kind")},
             "parameters": parameters,
@@ -101,6 +108,11 @@ def parameter_rows(module: nn.Module) -> list[Document]:
         {"name": name, "shape": list(p.shape), "count": p.numel(), "role": roles[name]}
         for name, p in module.named_parameters()
     ]
+
+
+def not_finite(module: nn.Module) -> int:
+    """How many parameters are NaN or infinite."""
+    return sum(int((~parameter.detach().isfinite()).sum()) for parameter in module.parameters())
 
 
 def activation_rows(module: nn.Module) -> list[Document]:

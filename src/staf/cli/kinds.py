@@ -95,7 +95,8 @@ def _files(words: Sequence[str]) -> Iterator[Path]:
 
 
 def _fields_in(folder: Path) -> list[str]:
-    """The field of a run's folder, or the first one of a folder of many."""
-    if (folder / "model.safetensors").is_file():
-        return [str(folder / "model.safetensors")]
+    """The field of a run's folder, the checkpoint of an interrupted run, or the first one of a folder of many."""
+    for name in ("model.safetensors", "checkpoint.safetensors"):
+        if (folder / name).is_file():
+            return [str(folder / name)]
     return [str(path) for path in sorted(folder.glob("fields/*.safetensors"))[:1]]

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any, Union
+from typing import Annotated, Any, TextIO, Union
 
 from staf import __version__
-from staf.cli.errors import INTERRUPTED, MISTAKE, Stopped, UserError, did_you_mean, is_mistake, one_line, sigterm_raises
+from staf.cli.errors import (
+    INTERRUPTED,
+    MISTAKE,
+    SignalWatch,
+    Stopped,
+    UserError,
+    did_you_mean,
+    is_mistake,
+    sentence,
+    signals_raise,
+)
 from staf.cli.parsing import parse
-from staf.cli.terminal import Terminal
+from staf.cli.terminal import Terminal, printable
 from staf.cli.verbs import VERBS
 
 COMPLETION_FLAGS = ("--tyro-print-completion", "--tyro-write-completion")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit code: 0; 2 for a user's mistake, in one line on stderr; 130 for Ctrl-C and 143 for SIGTERM.
+    """The exit code: 0; 2 for a user's mistake, in one line on stderr; 130 for Ctrl-C, 143 for SIGTERM and 129
+    for SIGHUP.
 
     A bug is not caught: it shows its traceback.
 
@@ -26,26 +38,59 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    _open_streams()
     try:
-        with sigterm_raises():
-            return dispatch(words)
+        _check_folder()
+        with signals_raise() as signals:
+            code = dispatch(words, signals)
+            sys.stdout.flush()
+            return code
     except SystemExit as leave:
         return leave.code if isinstance(leave.code, int) else 0
     except KeyboardInterrupt as stop:
-        print(f"\nstaf: {str(stop) or 'stopped by Ctrl-C'}", file=sys.stderr)
+        tell(f"\nstaf: {str(stop) or 'stopped by Ctrl-C'}")
         return stop.exit_code if isinstance(stop, Stopped) else INTERRUPTED
     except BrokenPipeError:
         # The reader of stdout has left (`staf ... | head`); Python must not complain again when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard(sys.stdout)
         return 141
     except Exception as error:
         if not is_mistake(error):
             raise
-        print(f"staf: {one_line(str(error))}", file=sys.stderr)
+        tell(f"staf: {sentence(error)}")
         return MISTAKE
 
 
-def dispatch(words: list[str]) -> int:
+def _open_streams() -> None:
+    """Stand-ins for stdout and stderr where the caller has closed them (`staf ... 2>&-`)."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+
+
+def _check_folder() -> None:
+    """Refuse to work in a folder that has been removed: libraries would fail in their own ways."""
+    try:
+        os.getcwd()
+    except OSError:
+        raise UserError("the working directory does not exist any more: change to another folder") from None
+
+
+def tell(message: str) -> None:
+    """Print on stderr, if anybody can read there: a terminal may be gone, and the exit code still says it."""
+    try:
+        print(printable(message), file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        _discard(sys.stderr)
+
+
+def _discard(stream: TextIO) -> None:
+    """Send what is left in a stream to nowhere."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def dispatch(words: list[str], signals: SignalWatch) -> int:
     """Run the verb that `words` begin with."""
     if not words or words[0] in ("-h", "--help", "help"):
         print(overview())
@@ -62,8 +107,11 @@ def dispatch(words: list[str]) -> int:
     verb = VERBS[first].load()
     options = parse(verb.options_for(rest), rest, f"{program()} {first}")
     VERBS[first].check()
+    signals.check()
     terminal = Terminal([program(), *words], as_json=getattr(options, "json", False))
-    return verb.run(options, terminal)
+    code = verb.run(options, terminal)
+    signals.check()
+    return code
 
 
 def program() -> str:

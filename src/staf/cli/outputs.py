@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -9,6 +10,17 @@ from staf._files import WriteError, check_writable
 from staf.cli.errors import UserError
 
 MEBIBYTE = 2**20
+
+
+def default_folder(name: str, ending: str) -> Path:
+    """Where a run goes that is not told: runs/NAME-ENDING, the name cut where a file system would refuse it.
+
+    >>> str(default_folder("photo", "staf"))
+    'runs/photo-staf'
+    >>> len(default_folder("a" * 300, "staf").name)
+    205
+    """
+    return Path("runs") / f"{os.fsdecode(os.fsencode(name)[:200])}-{ending}"
 
 
 def prepare_folder(folder: Path, needed: int) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from tyro.conf import UseAppendAction, arg
 
+from staf._documents import read_json
 from staf.cli.errors import UserError, did_you_mean
 from staf.kinds.options import Count, Number
 
@@ -80,7 +81,7 @@ def planned(options: Overrides, source: Signal | Task, plan: Plan, rerun: Any) -
     if not words:
         return plan
     if options.config is not None:
-        plan = _of_file(options.config, source)
+        plan = plan_of_file(options.config, source)
     arguments, entries = _split(options, plan)
     if options.config is None:
         rules = _rules(options, arguments, entries)
@@ -98,21 +99,21 @@ def planned(options: Overrides, source: Signal | Task, plan: Plan, rerun: Any) -
 
 def config_seed(path: Path | None) -> int | None:
     """The seed of a config.json, where one is given."""
-    return None if path is None else int(_read(path)["seed"])
+    return None if path is None else int(read_config(path)["seed"])
 
 
 def config_model(path: Path | None) -> str | None:
     """The network of a config.json, where one is given."""
-    return None if path is None else str(_read(path)["architecture"]["name"])
+    return None if path is None else str(read_config(path)["architecture"]["name"])
 
 
-def _of_file(path: Path, source: Signal | Task) -> Plan:
+def plan_of_file(path: Path, source: Signal | Task) -> Plan:
     from staf.nn.networks import network_named
     from staf.planning import Plan
     from staf.planning.plans import NetworkFactory
     from staf.training import Recipe
 
-    about = _read(path)
+    about = read_config(path)
     arguments = dict(about["architecture"]["arguments"])
     sizes = (arguments.pop("in_features"), arguments.pop("out_features"))
     if sizes != (source.in_features, source.out_features):
@@ -130,12 +131,13 @@ def _of_file(path: Path, source: Signal | Task) -> Plan:
     return Plan(factory, recipe, {"config": f"network and recipe of {path}"}, "config")
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_config(path: Path) -> dict[str, Any]:
+    """The config.json of a run, checked."""
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
+        about = read_json(path)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
-    except (ValueError, RecursionError):
+    except ValueError:
         raise UserError(f"{path} is not JSON: --config takes the config.json of a run") from None
     parts = about if isinstance(about, dict) else {}
     network = parts.get("architecture")

@@ -30,6 +30,10 @@ def parse(options: type[T], words: Sequence[str], prog: str) -> T:
     if {"-h", "--help"} & set(words):
         # Beside a file, tyro would leave the file out of the help.
         words = ["--help"]
+    for i, word in enumerate(words):
+        if not word or (word.startswith("--") and word.endswith("=")):
+            name = word.removesuffix("=") or (words[i - 1] if i else "the first argument")
+            raise UserError(f"{name if name.startswith('-') else 'an argument'} is empty (see {prog} --help)")
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
@@ -41,11 +45,14 @@ def parse(options: type[T], words: Sequence[str], prog: str) -> T:
     sys.stderr.write(said.getvalue())
     if unknown:
         raise UserError(f"{_about_unknown(options, unknown)} (see {prog} --help)")
+    seed = getattr(parsed, "seed", None)
+    if isinstance(seed, int) and not -(2**63) <= seed < 2**64:
+        raise UserError(f"--seed must be a whole number from -2^63 to 2^64 - 1 (see {prog} --help)")
     return parsed
 
 
 def _about_unknown(options: type, unknown: Sequence[str]) -> str:
-    flags = ["--" + field.name.replace("_", "-") for field in dataclasses.fields(options)]
+    flags = ["--" + field.name.rstrip("_").replace("_", "-") for field in dataclasses.fields(options)]
     flags += ["--no-progress", "--help"]
     first = unknown[0]
     if first.startswith("-"):

@@ -10,10 +10,11 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from staf.cli.drawing import check_suffix, write_field
-from staf.cli.errors import edge
+from staf.cli.errors import UserError, edge
 from staf.cli.kinds import kind_of_field, options_of
 from staf.cli.options import Device, Flag, OutFile, device_name
 from staf.cli.outputs import prepare_file
+from staf.cli.resuming import CHECKPOINT
 from staf.cli.terminal import Terminal
 from staf.kinds.options import RenderKind
 
@@ -25,7 +26,7 @@ class RenderShared:
     """Options of `staf render` for every kind of signal."""
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
-    """A fitted field: the folder of a run, or its model.safetensors."""
+    """A fitted field: the folder of a run, its model.safetensors, or the checkpoint of an interrupted one."""
     out: OutFile = None
     """What to write; its suffix decides the format. By default beside the field."""
     overwrite: Flag = False
@@ -47,13 +48,23 @@ def options_for(words: Sequence[str]) -> type[RenderShared]:
     return options_of("Render", kind_of_field(words), RenderKind, RenderShared)
 
 
+def field_of(path: Path) -> Path:
+    """The file of a field; of a run's folder its model, or the checkpoint where the run was interrupted."""
+    if not path.is_dir():
+        return path
+    found = [path / name for name in (MODEL, CHECKPOINT) if (path / name).exists()]
+    if not found:
+        raise UserError(f"{path} is a folder without {MODEL}: name the folder of a run, or a file")
+    return found[0]
+
+
 def run(options: Render, terminal: Terminal) -> int:
     """Load, draw, write."""
     how = options.how(options.out)
     from staf.api import load
 
     device = device_name(options.device)
-    file = options.file / MODEL if options.file.is_dir() else options.file
+    file = field_of(options.file)
     field = load(file).to(device)
     view = field.signal.view
     out = options.out

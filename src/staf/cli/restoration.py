@@ -13,7 +13,7 @@ from tyro.conf import Positional, arg
 from staf._documents import Document
 from staf.cli.errors import UserError
 from staf.cli.options import MODEL_NAMES, FitOptions, Flag
-from staf.cli.outputs import MEBIBYTE, prepare_folder
+from staf.cli.outputs import MEBIBYTE, default_folder, prepare_folder
 from staf.cli.resuming import CHECKPOINT, check_folder, interrupted, resumed
 from staf.cli.terminal import Terminal
 
@@ -36,12 +36,18 @@ MODEL, METRICS, FIGURE, REPORT = "model.safetensors", "metrics.json", "compariso
 
 
 @dataclass(frozen=True, kw_only=True)
-class RestorationOptions(FitOptions):
+class InverseOptions(FitOptions):
+    """How a field is fitted to what is observed of something."""
+
+    model: Annotated[str, arg(metavar="NAME", help=f"The network: {', '.join(MODEL_NAMES)}.")] = "staf"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RestorationOptions(InverseOptions):
     """How an image is restored and where it goes."""
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
     """The image: PNG, JPEG, TIFF, WebP or NPY."""
-    model: Annotated[str, arg(metavar="NAME", help=f"The network: {', '.join(MODEL_NAMES)}.")] = "staf"
     paper: Flag = False
     """The paper's network and schedule instead of ours; STAF only."""
 
@@ -71,23 +77,28 @@ def open_image(options: RestorationOptions) -> Image:
 
 def start_for(options: RestorationOptions, name: str, image: Image, files: Sequence[str]) -> Start:
     """The folder, checked, and the seed and budget: those that were given, or those of the interrupted fit."""
-    folder = options.out or Path("runs") / f"{image.name}-{name}"
+    return started(options, default_folder(image.name, name), 64 * image.array.nbytes, files)
+
+
+def started(options: InverseOptions, default: Path, nbytes: int, files: Sequence[str]) -> Start:
+    """The same for what takes about `nbytes` when it is written; `default` is the folder, unless one is given."""
+    folder = options.out or default
     check_folder(options, folder, next((file for file in files if (folder / file).exists()), None))
     seed, budget = options.seed or 0, options.budget()
     if options.resume:
         seed, budget = resumed(options, options.model, folder / CHECKPOINT)
-    return Start(folder, 8 * MEBIBYTE + 64 * image.array.nbytes, seed, budget)
+    return Start(folder, 8 * MEBIBYTE + nbytes, seed, budget)
 
 
 def fit_task(
-    options: RestorationOptions,
+    options: InverseOptions,
     terminal: Terminal,
     start: Start,
     task: Restoration,
     plan: Plan,
     callbacks: Sequence[Callback],
 ) -> Fit:
-    """Fit a task by a plan, or resume it; when interrupted, it leaves a checkpoint in the folder."""
+    """Fit a task by a plan, or resume it; Ctrl-C ends the training and leaves a checkpoint in the folder."""
     from staf.api import fit
     from staf.training import Interrupted
 
@@ -95,7 +106,7 @@ def fit_task(
     if options.resume:
         _check_same(options, start, task, plan)
     if options.explain:
-        terminal.explain(f"{options.file} on {options.device_name()}:", plan.reasons.values())
+        terminal.explain(f"{task.signal!r} on {options.device_name()}:", plan.reasons.values())
     prepare_folder(start.folder, start.needed)
     if options.overwrite:
         checkpoint.unlink(missing_ok=True)
@@ -112,12 +123,13 @@ def fit_task(
             callbacks=callbacks,
             checkpoint=checkpoint,
             resume=checkpoint if options.resume else None,
+            keep_when_stopped=True,
         )
     except Interrupted as stop:
         raise interrupted(stop, checkpoint, terminal) from None
 
 
-def _check_same(options: RestorationOptions, start: Start, task: Restoration, plan: Plan) -> None:
+def _check_same(options: InverseOptions, start: Start, task: Restoration, plan: Plan) -> None:
     """Refuse to resume with another picture or network than the interrupted fit's, and name the options that choose."""
     from staf.storage import read_header
     from staf.training.checkpoint import fingerprint
@@ -126,9 +138,10 @@ def _check_same(options: RestorationOptions, start: Start, task: Restoration, pl
     same_data = about.get("fingerprint") == fingerprint(task)
     if same_data and about.get("architecture") == getattr(plan.field(start.seed), "architecture", None):
         return
-    shared = {entry.name for entry in dataclasses.fields(RestorationOptions)}
+    shared = {entry.name for entry in dataclasses.fields(InverseOptions)} | {"file", "paper"}
     own = [entry.name for entry in dataclasses.fields(options) if entry.name not in shared]
-    flags = ", ".join(f"--{name.replace('_', '-')}" for name in [*own, "paper"])
+    own += ["paper"] if isinstance(options, RestorationOptions) else []
+    flags = ", ".join(f"--{name.replace('_', '-')}" for name in own)
     raise UserError(
         f"the interrupted fit is of another {'network' if same_data else 'picture, or of other options'}: give the "
         f"same file, and {flags} and --device as they were then"
@@ -151,7 +164,7 @@ def predicted_by(fit: Fit) -> Predict:
 def write(folder: Path, fit: Fit, task: Restoration, name: str, choice: Choice) -> dict[str, str]:
     """The picture that is returned, by file name; where it and the model, which is there already, are."""
     picture = as_picture(task, choice.values)
-    fit.return_instead(picture, told(choice))
+    fit.return_instead(picture, choice.told())
     picture.save(folder / name)
     return {"model": str(folder / MODEL), Path(name).stem: str(folder / name)}
 
@@ -173,13 +186,8 @@ def outcome(fit: Fit, task: Restoration, choice: Choice) -> Document:
     }
 
 
-def told(choice: Choice) -> str:
-    """Which result is returned and why, in a sentence."""
-    return f"the result is {'the fit' if choice.fitted else 'not the fit but ' + choice.method}: {choice.reason}"
-
-
 def tell_choice(terminal: Terminal, choice: Choice) -> None:
-    terminal.say(told(choice))
+    terminal.say(choice.told())
     if not choice.fitted:
         terminal.say(f"{MODEL} holds the fit; with more steps or seconds it may become the better one")
 
@@ -188,11 +196,12 @@ def tell_methods(
     terminal: Terminal, title: str, rows: Mapping[str, tuple[dict[str, float], Tensor]], choice: Choice
 ) -> None:
     """The table of all methods, the one that is returned marked."""
-    table = [
-        [f"{method} (returned)" if method == choice.method else method, f"{m['psnr']:.2f}", f"{m['ssim']:.4f}"]
-        for method, (m, _) in rows.items()
-    ]
-    terminal.table(title, ["method", "PSNR dB", "SSIM"], table)
+    table = []
+    for method, (m, _) in rows.items():
+        # Of volumes there is no SSIM.
+        measures = [f"{m['psnr']:.2f}", f"{m['ssim']:.4f}"] if "ssim" in m else [f"{m['psnr']:.2f}"]
+        table.append([f"{method} (returned)" if method == choice.method else method, *measures])
+    terminal.table(title, ["method", "PSNR dB", "SSIM"][: len(table[0])], table)
 
 
 def write_metrics(folder: Path, fit: Fit, document: Document) -> dict[str, str]:
@@ -215,19 +224,31 @@ def draw(
     rows: Mapping[str, tuple[dict[str, float], Tensor]],
     observation: Tensor | None = None,
 ) -> str:
-    """comparison.png: the truth, the observation, and every method with its dB."""
+    """comparison.png: the truth, the observation, and every method with its dB; of a volume its middle layer."""
     from staf._files import atomic_path
     from staf.figures.restoration import restoration_comparison
 
     assert task.truth is not None
-    height, width = task.truth.shape
+    shape = task.truth.shape
 
     def picture(values: Tensor) -> np.ndarray:
-        return values.cpu().reshape(height, width, -1).numpy()
+        return middle(values.cpu().reshape(*shape, -1).numpy(), 2)
 
     truth = picture(task.transform.fitted(task.truth.values()))
-    observed = (task.observation if observation is None else observation).cpu().movedim(0, -1).numpy()
+    observed = middle((task.observation if observation is None else observation).cpu().movedim(0, -1).numpy(), 2)
     titles = {f"{name}  {measures['psnr']:.2f} dB": picture(values) for name, (measures, values) in rows.items()}
     with atomic_path(folder / FIGURE) as temporary:
         restoration_comparison(truth, observed, titles).savefig(temporary, dpi=110)
     return str(folder / FIGURE)
+
+
+def middle(array: np.ndarray, axes: int) -> np.ndarray:
+    """The last `axes` axes of an array whose last one has channels: the middle of all others.
+
+    >>> import numpy as np
+    >>> middle(np.arange(5)[:, None, None, None], 2).tolist()
+    [[[2]]]
+    """
+    while array.ndim > axes + 1:
+        array = array[len(array) // 2]
+    return array

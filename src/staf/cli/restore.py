@@ -12,7 +12,8 @@ from tyro.conf import arg
 
 from staf._documents import Document
 from staf.cli.errors import UserError, edge
-from staf.cli.options import Count, Flag, Number
+from staf.cli.inverse import check_held_out, solve
+from staf.cli.options import Flag, Number
 from staf.cli.restoration import (
     FIGURE,
     METRICS,
@@ -20,25 +21,14 @@ from staf.cli.restoration import (
     REPORT,
     RestorationOptions,
     Start,
-    as_picture,
-    draw,
-    fit_task,
     open_image,
-    outcome,
-    predicted_by,
     start_for,
-    tell_choice,
-    tell_methods,
-    write,
-    write_metrics,
 )
-from staf.cli.resuming import finishing
 from staf.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from staf.api import Fit
     from staf.kinds import Image
     from staf.tasks.picture_restoration import PictureRestoration
 
@@ -51,7 +41,7 @@ class Restore(RestorationOptions):
     --photons it is the truth instead: that is done to it first, and comparison.png shows what every method brings back.
     The folder (runs/NAME-restore unless --out names another) gets restored.png (or .tiff), model.safetensors,
     metrics.json and report.html. restored.png is the fit's, or a classical method's where held-out pixels say that the
-    fit is not better; the command says which. --factor alone is `staf upscale`, and --photons alone `staf denoise`.
+    fit is not better; the command says which. --scale alone is `staf upscale`, and --photons alone `staf denoise`.
     """
 
     mask: Annotated[Path | None, arg(metavar="FILE")] = None
@@ -60,7 +50,7 @@ class Restore(RestorationOptions):
     """Keep only this share of the pixels, at random, and measure against the image as it was."""
     blur: Number = None
     """The image is blurred by a Gaussian with this standard deviation, in pixels of the result."""
-    factor: Count = None
+    scale: Annotated[int | None, arg(aliases=["--factor"], metavar="N", help_behavior_hint="")] = None
     """How many times finer the result is; with --evaluate it must divide the image's sides."""
     photons: Number = None
     """Add the noise of counting this many photons at full brightness, and measure against the image as it was."""
@@ -76,10 +66,10 @@ def options_for(words: Sequence[str]) -> type[object]:
 
 def run(options: Restore, terminal: Terminal) -> int:
     """Fit what is observed, write what it shows."""
-    given = {name for name in ("mask", "keep", "blur", "factor", "photons") if getattr(options, name) is not None}
+    given = {name for name in ("mask", "keep", "blur", "scale", "photons") if getattr(options, name) is not None}
     if not given:
-        raise UserError("say what happened to the picture: give --mask, --keep, --blur, --factor or --photons")
-    if given == {"factor"}:
+        raise UserError("say what happened to the picture: give --mask, --keep, --blur, --scale or --photons")
+    if given == {"scale"}:
         from staf.cli import upscale
 
         return upscale.run(upscale.Upscale(**_shared(options, upscale.Upscale)), terminal)
@@ -91,17 +81,11 @@ def run(options: Restore, terminal: Terminal) -> int:
     image = open_image(options)
     name = "restored.tiff" if image.dtype.kind == "f" else "restored.png"
     start = start_for(options, "restore", image, [name, MODEL, METRICS, FIGURE, REPORT])
-    from staf.planning import plan as make_plan
-    from staf.tasks import KeepBestHeldOut, Oracle
-
     with edge():
         task = _task(options, image, start)
-        plan = make_plan(task, start.budget, device=options.device_name().split(":")[0], model=options.model)
-    keep = KeepBestHeldOut(task, every=10)
-    oracle = Oracle(task, every=10) if task.truth is not None else None
-    fit = fit_task(options, terminal, start, task, plan, [keep, oracle] if oracle else [keep])
-    with finishing(fit, start.folder, terminal):
-        return _finish(options, terminal, start.folder, name, fit, task, keep.best_step, oracle)
+    about: Document = {"verb": "restore", "file": str(options.file)}
+    about |= {"keep": options.keep, "blur": options.blur, "factor": options.scale, "photons": options.photons}
+    return solve(options, terminal, start, task, name, about, _shown(task))
 
 
 def _shared(options: Restore, kind: type[RestorationOptions]) -> Document:
@@ -115,8 +99,7 @@ def _check(options: Restore, given: set[str]) -> None:
         raise UserError("--mask and --keep both say which pixels are seen: give one of them")
     if options.paper:
         raise UserError("--paper has a plan for `staf upscale` and `staf denoise` only: leave it out")
-    if not 0 < options.held_out < 1:
-        raise UserError(f"--held-out must lie between 0 and 1, got {options.held_out:g}")
+    check_held_out(options.held_out)
 
 
 def _task(options: Restore, image: Image, start: Start) -> PictureRestoration:
@@ -127,11 +110,11 @@ def _task(options: Restore, image: Image, start: Start) -> PictureRestoration:
     from staf.tasks.picture_restoration import PictureRestoration, picture_operator, random_mask
 
     generator = torch.Generator().manual_seed(start.seed)
-    factor = options.factor or 1
+    factor = options.scale or 1
     known = options.evaluate or options.keep is not None or options.photons is not None
     height, width = image.shape
     if known and (height % factor or width % factor):
-        raise UserError(f"--factor must divide the image's sides, got {factor} for {width}x{height}")
+        raise UserError(f"--scale must divide the image's sides, got {factor} for {width}x{height}")
     seen = (height // factor, width // factor) if known else (height, width)
     mask = None
     if options.mask is not None:
@@ -167,48 +150,10 @@ def _known_pixels(path: Path, shape: tuple[int, int]) -> Tensor:
     return (~missing).reshape(shape)
 
 
-def _finish(
-    options: Restore,
-    terminal: Terminal,
-    folder: Path,
-    name: str,
-    fit: Fit,
-    task: PictureRestoration,
-    kept: int,
-    oracle: object | None,
-) -> int:
-    """Write what is returned, beside the classical methods where the truth is known, and say how good it is."""
+def _shown(task: PictureRestoration) -> Tensor:
+    """What is observed, as a picture: missing pixels are black."""
     from staf.operators import Composed, Mask
-    from staf.tasks.classical import measured
-    from staf.tasks.inverse_classical import inverse_candidates
-    from staf.tasks.returned import chosen_of
 
-    fit.save(folder / MODEL)
-    candidates = inverse_candidates(task)
-    choice = chosen_of(task, predicted_by(fit), candidates, options.model)
-    files = write(folder, fit, task, name, choice)
-    document: Document = {
-        "verb": "restore",
-        "file": str(options.file),
-        "model": options.model,
-        "kept_step": kept or fit.result.steps,
-        **{name: getattr(options, name) for name in ("keep", "blur", "factor", "photons")},
-        **outcome(fit, task, choice),
-    }
-    if task.truth is not None:
-        rows = {options.model: (fit.metrics, task.predict(predicted_by(fit)).cpu())}
-        rows |= {method: (measured(task, found.values), found.values) for method, found in candidates.items()}
-        last = task.operator.operators[-1] if isinstance(task.operator, Composed) else task.operator
-        observation = task.observation.cpu()
-        shown = last.A_adjoint(observation) if isinstance(last, Mask) else observation
-        if shown.shape[1:] == task.signal.shape:
-            seen = task.transform.clamp(shown).flatten(1).T
-            files["observed"] = str(as_picture(task, seen).save(folder / name.replace("restored", "observed")))
-        document["methods"] = {method: measures for method, (measures, _) in rows.items()}
-        files["comparison"] = draw(folder, task, rows, shown)
-        tell_methods(terminal, str(options.file), rows, choice)
-    files |= write_metrics(folder, fit, document)
-    terminal.say(f"{files['restored']}: {choice.method}")
-    tell_choice(terminal, choice)
-    terminal.finish({**document, "out": str(folder), "files": files})
-    return 0
+    last = task.operator.operators[-1] if isinstance(task.operator, Composed) else task.operator
+    observation = task.observation.cpu()
+    return last.A_adjoint(observation) if isinstance(last, Mask) else observation

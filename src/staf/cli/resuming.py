@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,33 +73,71 @@ def resumed(options: FitOptions, model: str, checkpoint: Path) -> tuple[int, Bud
 
 def interrupted(stop: Interrupted, checkpoint: Path, terminal: Terminal) -> Stopped:
     """What to say when a fit was stopped: where it is kept, and the command that resumes it."""
-    where = f"the fit so far is in {stop.checkpoint}"
-    if stop.checkpoint != checkpoint:
-        where += f" (move it to {checkpoint} once there is room)"
+    assert stop.checkpoint is not None
+    where = _where(stop.checkpoint, checkpoint)
     message = f"stopped after step {stop.step}; {where}; resume it with:\n{terminal.resume_command()}"
     return Stopped(message, stop.signal_number)
 
 
 @contextlib.contextmanager
 def finishing(fit: Fit, folder: Path, terminal: Terminal) -> Iterator[None]:
-    """Around what follows a fit: if stopped, says what is missing; a model that does not fit is saved elsewhere."""
-    from staf._files import WriteError
+    """Around what follows a fit: what is missing is said if it is stopped, and a model that cannot be written is saved
+    elsewhere. The checkpoint goes, unless the training was stopped and can be resumed.
+    """
+    from staf.reports.errors import RunError
 
+    checkpoint = folder / CHECKPOINT
     try:
         yield
     except KeyboardInterrupt as stop:
         # Files are written whole or not at all, the model first.
         message = f"stopped while the folder was written; {folder} holds what was ready, and this makes "
         # A fit of less than a minute may have left no checkpoint.
-        kept = (folder / CHECKPOINT).exists()
         message += (
             f"the rest:\n{terminal.resume_command()}"
-            if kept
-            else f"all of it again, with another --out:\n{terminal.rerun_command()}"
+            if checkpoint.exists()
+            else f"all of it again:\n{terminal.rerun_command(folder.with_name(folder.name + '-2'))}"
         )
         raise Stopped(message, getattr(stop, "signal_number", SIGINT)) from None
-    except WriteError as error:
-        rescue = Path(tempfile.mkdtemp(prefix="staf-")) / "model.safetensors"
-        fit.save(rescue)
-        raise UserError(f"{error.strerror or error}; the fitted model is in {rescue}") from error
-    (folder / CHECKPOINT).unlink(missing_ok=True)
+    except BrokenPipeError:
+        # The reader of stdout has left, after everything was written.
+        raise
+    except (OSError, RunError, MemoryError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        message = f"{reason or type(error).__name__}; the fitted model is in {rescued(fit, folder)}"
+        if fit.result.checkpoint is not None:
+            raise Stopped(f"{message}; {_where(fit.result.checkpoint, checkpoint)}", SIGINT) from error
+        raise UserError(message) from error
+    if fit.result.checkpoint is None:
+        checkpoint.unlink(missing_ok=True)
+        return
+    kept = _where(fit.result.checkpoint, checkpoint)
+    message = f"stopped after step {fit.result.steps}; {folder} holds the result so far; {kept}; resume it with:\n"
+    raise Stopped(message + terminal.resume_command(), SIGINT)
+
+
+def rescued(fit: Fit, folder: Path) -> Path:
+    """Save the model of a fit where it can be: in its folder, in a new one beside it, or among temporary files."""
+    from staf.storage import FileError, read_header
+
+    model = folder / "model.safetensors"
+    with contextlib.suppress(OSError, FileError):
+        saved, own = read_header(model).metadata, json.loads(json.dumps(fit.field.metadata))
+        if all(saved.get(name) == value for name, value in own.items()):
+            return model
+    for parent in (folder.parent, Path(tempfile.gettempdir()), Path.home()):
+        with contextlib.suppress(OSError):
+            prefix = f"{folder.name[:60]}-" if parent == folder.parent else "staf-"
+            new = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+            try:
+                return fit.save(new / model.name)
+            except OSError:
+                shutil.rmtree(new, ignore_errors=True)
+    raise UserError(f"no folder can be written: neither {folder}, nor one beside it, nor {tempfile.gettempdir()}")
+
+
+def _where(saved: Path, usual: Path) -> str:
+    """Where the training so far is, and what to do if that is not where it is looked for."""
+    return f"the training so far is in {saved}" + (
+        "" if saved == usual else f" (move it to {usual} once there is room)"
+    )

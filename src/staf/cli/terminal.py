@@ -6,8 +6,18 @@ import json
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from staf._documents import Document
+
+
+def printable(text: str) -> str:
+    """The text with escapes for bytes of file names that are no letters, which stdout may refuse.
+
+    >>> printable("photo-\\udcff")
+    'photo-\\\\udcff'
+    """
+    return text.encode(errors="backslashreplace").decode()
 
 
 class Terminal:
@@ -23,18 +33,28 @@ class Terminal:
         words = [word for word in self.command[1:] if word not in ("--resume", "--overwrite")]
         return f"{self.command[0]} {shlex.join([*words, '--resume'])}"
 
-    def rerun_command(self) -> str:
-        """The command that does all of this one again."""
-        return f"{self.command[0]} {shlex.join(self.command[1:])}"
+    def rerun_command(self, out: Path) -> str:
+        """The command that does all of this one again, into another folder.
+
+        >>> Terminal(["staf", "fit", "a.png", "--out", "run", "--steps", "9"]).rerun_command(Path("run-2"))
+        'staf fit a.png --steps 9 --out run-2'
+        """
+        words, rest = [], iter(self.command[1:])
+        for word in rest:
+            if word in ("--out", "-o"):
+                next(rest, None)
+            elif not word.startswith("--out=") and word not in ("--overwrite", "--resume"):
+                words.append(word)
+        return f"{self.command[0]} {shlex.join([*words, '--out', str(out)])}"
 
     def say(self, text: str = "") -> None:
         """A line of the result, for people."""
         if not (self.as_json or self.quiet):
-            print(text)
+            print(printable(text))
 
     def note(self, text: str) -> None:
         """A line beside the result."""
-        print(text, file=sys.stderr)
+        print(printable(text), file=sys.stderr)
 
     def explain(self, title: str, reasons: Iterable[str]) -> None:
         """Why the plan is what it is; on stderr, because it comes before the work."""
@@ -55,10 +75,10 @@ class Terminal:
         for i, column in enumerate(columns):
             drawn.add_column(Text(column), justify="left" if i == 0 else "right", overflow="fold")
         for row in rows:
-            drawn.add_row(*(Text(cell) for cell in row))
+            drawn.add_row(*(Text(printable(cell)) for cell in row))
         console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 120)
         # Not the table's own title, which would be wrapped to the width of its columns.
-        console.print(Text(title, style="bold"), soft_wrap=True)
+        console.print(Text(printable(title), style="bold"), soft_wrap=True)
         console.print(drawn)
 
     def finish(self, document: Document) -> None:
@@ -66,4 +86,4 @@ class Terminal:
         if self.as_json:
             from staf._jsonable import jsonable
 
-            print(json.dumps(jsonable(document), indent=2, allow_nan=False, ensure_ascii=False))
+            print(printable(json.dumps(jsonable(document), indent=2, allow_nan=False, ensure_ascii=False)))

@@ -54,7 +54,7 @@ class Upscale(RestorationOptions):
     checkpoint in the folder, and --resume continues from it.
     """
 
-    factor: Annotated[int, arg(metavar="N")] = 4
+    scale: Annotated[int, arg(aliases=["--factor"], metavar="N")] = 4
     """How many times finer; with --evaluate it must divide the image's sides."""
     samples: Count = None
     """Points a side of each pixel that the field is averaged over while it is fitted: 2, or 1 with --paper."""
@@ -87,9 +87,9 @@ def run(options: Upscale, terminal: Terminal) -> int:
     }
     with edge():
         if options.evaluate:
-            task = SuperResolution.simulated(image, options.factor, **how)
+            task = SuperResolution.simulated(image, options.scale, **how)
         else:
-            task = SuperResolution(image, options.factor, **how)
+            task = SuperResolution(image, options.scale, **how)
         device = options.device_name().split(":")[0]
         plan = (
             paper_staf_super_resolution(task)
@@ -117,7 +117,7 @@ def _finish(options: Upscale, terminal: Terminal, folder: Path, name: str, fit: 
         "verb": "upscale",
         "file": str(options.file),
         "model": options.model,
-        "factor": options.factor,
+        "factor": options.scale,
         "samples": task.samples,
         **outcome(fit, task, choice),
     }
@@ -131,7 +131,7 @@ def _finish(options: Upscale, terminal: Terminal, folder: Path, name: str, fit: 
         document["methods"] = {method: measures for method, (measures, _) in rows.items()}
         document["oracle"] = {"psnr": oracle.psnr, "step": oracle.step}
         files["comparison"] = draw(folder, task, rows)
-        tell_methods(terminal, f"{options.factor}x of {options.file}", rows, choice)
+        tell_methods(terminal, f"{options.scale}x of {options.file}", rows, choice)
         terminal.say(f"best step in hindsight (oracle): {oracle.psnr:.2f} dB at step {oracle.step}")
     files |= write_metrics(folder, fit, document)
     height, width = task.signal.shape

@@ -59,6 +59,11 @@ VERBS: dict[str, Verb] = {
         "fill in missing pixels, take blur away, make finer or denoise; or several of these",
         (PLOT, ("image", "skimage")),
     ),
+    "tomography": Verb(
+        "staf.cli.tomography", "a slice or a volume from X-ray projections", (PLOT, ("image", "skimage"))
+    ),
+    "mri": Verb("staf.cli.mri", "a picture from part of its Fourier transform", (PLOT, ("image", "skimage"))),
+    "clone": Verb("staf.cli.clone", "part of a picture in another one, without a seam"),
     "upscale": Verb("staf.cli.upscale", "an image at several times its resolution", (PLOT,)),
     "denoise": Verb(
         "staf.cli.denoise", "denoise an image; stops by itself, no clean image needed", (PLOT, ("image", "skimage"))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from staf.comparison.result_file import NetworkResult
+from staf.signals.errors import SignalError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -13,17 +15,25 @@ if TYPE_CHECKING:
     from staf.signals import Signal
 
 
-def comparison_figure(image: Signal, results: Sequence[NetworkResult]) -> Figure:
-    """The reconstructions beside the image, or a scene's first view, zoomed, with error maps and curves, in order."""
+def comparison_figure(image: Signal, results: Sequence[NetworkResult]) -> Figure | None:
+    """The reconstructions beside the image, or a scene's first view, zoomed, with error maps and curves, in order.
+
+    A recording or a shape is drawn as its kind draws it, less the networks that have no surface; None without any.
+    """
+    from staf.api import load
     from staf.figures import Contender, comparison
     from staf.training import History
 
+    target = image.view.picture()
+    if target is None:
+        rendered = {}
+        for result in results:
+            with contextlib.suppress(SignalError):
+                rendered[f"{result.model}  {result.metrics['psnr']:.2f} dB"] = load(result.field_path).render()
+        return image.view.comparison(rendered) if rendered else None
     contenders = [
         Contender(result.model, result.reconstruction(), result.metrics["psnr"], History.from_plain(result.history))
         for result in results
     ]
-    target = image.view.picture()
-    if target is None:
-        raise ValueError(f"a {image.view.noun} has no picture to compare")
     low, high = image.value_range
     return comparison(target, contenders, value_range=(float(low), float(high)))

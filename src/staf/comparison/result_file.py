@@ -62,8 +62,10 @@ class NetworkFailure:
 def write_result(path: Path, about: Mapping[str, Any], fit: Fit, plan: Plan) -> None:
     """Write the field, the reconstruction and, last, the result file of a fit; `about` says what was run and where."""
     fit.save(path.with_name(f"{path.stem}.safetensors"))
-    with atomic_path(_arrays(path)) as temporary:
-        np.savez_compressed(temporary, reconstruction=fit.signal.view.picture(fit.reconstruction))
+    view = fit.signal.view
+    if view.picture() is not None:
+        with atomic_path(_arrays(path)) as temporary:
+            np.savez_compressed(temporary, reconstruction=view.picture(fit.reconstruction))
     outcome = {
         "status": "done",
         "metrics": dict(fit.metrics),

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from staf._tables import Table, mean, number
 
+SECOND = {"ssim": "SSIM", "iou": "IoU", "log_spectral_distance": "log-spectral distance (dB)"}
+
 
 @dataclass(frozen=True)
 class NetworkRow:
@@ -41,18 +43,21 @@ def network_table(rows: Sequence[NetworkRow]) -> Table:
         return mean([decibels(group, image) for image in images if any(row.image == image for row in group)])
 
     several = len(images) > 1
-    columns = ["model", "PSNR (dB)", *(images if several else []), "SSIM", "parameters", "steps", "seconds", "runs"]
+    # The measure beside the PSNR that all of these fits have.
+    second = next((name for name in SECOND if any(name in row.metrics for row in rows)), "ssim")
+    columns = ["model", "PSNR (dB)", *(images if several else []), SECOND[second], "parameters", "steps", "seconds"]
+    columns.append("runs")
     lines = []
     # Networks whose values are not numbers come last.
     ranked = sorted(groups.items(), key=lambda item: (math.isnan(overall(item[1])), -overall(item[1])))
     for model, group in ranked:
-        ssim = mean([row.metrics["ssim"] for row in group if "ssim" in row.metrics])
+        beside = mean([row.metrics[second] for row in group if second in row.metrics])
         lines.append(
             [
                 model,
                 number(overall(group)),
                 *([number(decibels(group, image)) for image in images] if several else []),
-                number(ssim, 4),
+                number(beside, 4),
                 f"{group[0].parameters:,}",
                 f"{mean([row.steps for row in group]):.0f}",
                 number(mean([row.seconds for row in group]), 1),

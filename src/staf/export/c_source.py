@@ -11,6 +11,7 @@ from staf.export import graph as g
 from staf.export.describe import describe
 from staf.export.meaning import Exportable, Meaning, meaning
 from staf.export.numbers import comment, literal
+from staf.nn.radiance_field import LARGEST_LOG_DENSITY
 
 PER_LINE = 8
 
@@ -119,6 +120,28 @@ def _(step: g.Relu, out: str, inputs: list[str], tables: dict[str, str], width: 
 
 
 @_code.register
+def _(step: g.Chebyshev, out: str, inputs: list[str], tables: dict[str, str], width: int, length: int) -> list[str]:
+    return [
+        f"for (int i = 0; i < {length}; i++) {{",
+        f"    float u = tanhf({inputs[0]}[i]), before = 1.0f, now = u;",
+        f"    for (int k = 0; k < {step.degree}; k++) {{",
+        f"        {out}[i * {step.degree} + k] = now;",
+        "        float next = 2.0f * u * now - before;",
+        "        before = now;",
+        "        now = next;",
+        "    }",
+        "}",
+    ]
+
+
+@_code.register
+def _(step: g.Radiance, out: str, inputs: list[str], tables: dict[str, str], width: int, length: int) -> list[str]:
+    density = f"{out}[0] = expf(fminf({inputs[0]}[0], {literal(LARGEST_LOG_DENSITY, 'f')}));"
+    colour = f"{out}[i] = 1.0f / (1.0f + expf(-{inputs[0]}[i]));"
+    return [density, f"for (int i = 1; i < {width}; i++) {colour}"]
+
+
+@_code.register
 def _(step: g.Window, out: str, inputs: list[str], tables: dict[str, str], width: int, length: int) -> list[str]:
     return [
         f"for (int i = 0; i < {width}; i++) {{",
@@ -134,6 +157,7 @@ def _(step: g.Window, out: str, inputs: list[str], tables: dict[str, str], width
 
 @_code.register
 def _(step: g.HashGrid, out: str, inputs: list[str], tables: dict[str, str], width: int, length: int) -> list[str]:
+    length = len(step.levels[0].resolution)
     features, corners = step.table.shape[1], 2**length
     rows = [[*level.resolution, level.offset, level.rows, int(level.dense)] for level in step.levels]
     numbers = ", ".join("{" + ", ".join(f"{number}u" for number in row) + "}" for row in rows)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from staf.export import graph as g
+from staf.export.describe_radiance import harmonics, radiance
+from staf.export.describing import add_steps, array_of, describes
 from staf.export.errors import ExportError
 from staf.export.evaluate import evaluate
 from staf.nn.activations import Finer, Gauss, Sine
@@ -21,21 +22,12 @@ from staf.nn.filter_network import FourierFilter, GaborFilter, MultiplicativeFil
 from staf.nn.gabor_network import Wire
 from staf.nn.harmonised_network import Incode
 from staf.nn.linear import CoordinateLinear, Linear
+from staf.nn.networks.kan import ChebyshevKan, ChebyshevLayer
+from staf.nn.radiance_field import RadianceField, SphericalHarmonics
 from staf.nn.sine_series import SineSeries
 
-Describe = Callable[[Any, g.Graph, int], int]
-_DESCRIBERS: dict[type[nn.Module], Describe] = {}
-Function = TypeVar("Function", bound=Describe)
-
-
-def describes(*classes: type[nn.Module]) -> Callable[[Function], Function]:
-    """Register how modules of these classes add their steps to a graph: `f(module, graph, value) -> value`."""
-
-    def register(function: Function) -> Function:
-        _DESCRIBERS.update(dict.fromkeys(classes, function))
-        return function
-
-    return register
+describes(RadianceField)(radiance)
+describes(SphericalHarmonics)(harmonics)
 
 
 def describe(module: nn.Module) -> g.Graph:
@@ -51,21 +43,9 @@ def describe(module: nn.Module) -> g.Graph:
         raise ExportError(f"cannot export {type(module).__name__}: it has no in_features, the number of coordinates")
     graph = g.Graph(inputs)
     with torch.no_grad():
-        _add(module, graph, g.COORDINATES)
+        add_steps(module, graph, g.COORDINATES)
         _check(module, graph)
     return graph
-
-
-def _add(module: nn.Module, graph: g.Graph, value: int) -> int:
-    """Add the steps of a module that reads `value`; the value that it makes."""
-    for kind in type(module).__mro__:
-        if kind in _DESCRIBERS:
-            # A subclass that computes something else is another formula.
-            if type(module).forward is not kind.forward:  # type: ignore[attr-defined]
-                break
-            return _DESCRIBERS[kind](module, graph, value)
-    known = ", ".join(sorted(kind.__name__ for kind in _DESCRIBERS))
-    raise ExportError(f"cannot export {type(module).__name__}: its formula is not known; known are {known}")
 
 
 def _check(module: nn.Module, graph: g.Graph) -> None:
@@ -83,26 +63,22 @@ def _check(module: nn.Module, graph: g.Graph) -> None:
 def describe_unchecked(module: nn.Module) -> g.Graph:
     """The graph of a module, not compared with it."""
     graph = g.Graph(module.in_features)  # type: ignore[arg-type]
-    _add(module, graph, g.COORDINATES)
+    add_steps(module, graph, g.COORDINATES)
     return graph
-
-
-def _array(tensor: Tensor) -> g.Array:
-    return tensor.detach().cpu().double().numpy()
 
 
 @describes(nn.Linear, Linear, CoordinateLinear)
 def _linear(module: nn.Linear, graph: g.Graph, value: int) -> int:
     if module.weight.is_complex():
         raise ExportError("cannot export a complex linear layer outside of Wire")
-    bias = np.zeros(module.out_features) if module.bias is None else _array(module.bias)
-    return graph.add(g.Dense(value, _array(module.weight), bias))
+    bias = np.zeros(module.out_features) if module.bias is None else array_of(module.bias)
+    return graph.add(g.Dense(value, array_of(module.weight), bias))
 
 
 @describes(nn.Sequential)
 def _sequential(module: nn.Sequential, graph: g.Graph, value: int) -> int:
     for part in module:
-        value = _add(part, graph, value)
+        value = add_steps(part, graph, value)
     return value
 
 
@@ -123,7 +99,7 @@ def _siren(module: Sine, graph: g.Graph, value: int) -> int:
 
 @describes(SineSeries)
 def _series(module: SineSeries, graph: g.Graph, value: int) -> int:
-    c, omega, phi = (_array(part).reshape(-1, module.terms) for part in module.sinusoids)
+    c, omega, phi = (array_of(part).reshape(-1, module.terms) for part in module.sinusoids)
     return graph.add(g.SineSeries(value, c, omega, phi))
 
 
@@ -140,7 +116,7 @@ def _gauss(module: Gauss, graph: g.Graph, value: int) -> int:
 @describes(GaussianEncoding)
 def _gaussian(module: GaussianEncoding, graph: g.Graph, value: int) -> int:
     # Multiplied in the module's own precision, as it does itself.
-    return _sines_and_cosines(_array(2 * math.pi * module.frequencies), graph, value)
+    return _sines_and_cosines(array_of(2 * math.pi * module.frequencies), graph, value)
 
 
 def _sines_and_cosines(angles: g.Array, graph: g.Graph, value: int) -> int:
@@ -157,12 +133,22 @@ def _hash_grid(module: HashGridEncoding, graph: g.Graph, value: int) -> int:
     if value != g.COORDINATES:
         raise ExportError("cannot export a hash grid of anything but the coordinates")
     levels = [g.GridLevel(level.resolution, level.offset, level.entries, level.dense) for level in module.layout.levels]
-    return graph.add(g.HashGrid(_array(module.table), tuple(levels), module.interpolation == "smoothstep"))
+    return graph.add(g.HashGrid(array_of(module.table), tuple(levels), module.interpolation == "smoothstep"))
+
+
+@describes(FrequencyEncoding)
+def _frequency(module: FrequencyEncoding, graph: g.Graph, value: int) -> int:
+    inputs = graph.widths[value]
+    waves = _sines_and_cosines(_frequencies(module, inputs), graph, value)
+    count = graph.widths[waves]
+    plain = graph.add(g.Dense(value, np.eye(inputs + count, inputs), np.zeros(inputs + count)))
+    placed = graph.add(g.Dense(waves, np.eye(inputs + count, count, -inputs), np.zeros(inputs + count)))
+    return graph.add(g.Sum(plain, placed))
 
 
 def _frequencies(module: FrequencyEncoding, inputs: int) -> g.Array:
     """The rows of angles x_i f_k, coordinate by coordinate: (inputs bands, inputs)."""
-    return np.kron(np.eye(inputs), _array(module.frequencies)[:, None])
+    return np.kron(np.eye(inputs), array_of(module.frequencies)[:, None])
 
 
 @describes(CoordinateMLP)
@@ -172,22 +158,41 @@ def _mlp(module: CoordinateMLP, graph: g.Graph, value: int) -> int:
             a = _after_frequencies(module.encoding, layer, graph, value)
         else:
             if index == 0 and module.encoding is not None:
-                value = _add(module.encoding, graph, value)
-            a = _add(layer, graph, value)
-        value = _add(module.activation(index), graph, a)
+                value = add_steps(module.encoding, graph, value)
+            a = add_steps(layer, graph, value)
+        value = add_steps(module.activation(index), graph, a)
         if module.skip and index > 0:
             value = graph.add(g.Sum(value, a))
-    return _add(module.output, graph, value)
+    return add_steps(module.output, graph, value)
 
 
 def _after_frequencies(encoding: FrequencyEncoding, layer: Any, graph: g.Graph, value: int) -> int:
     """W [x, sin, cos] + b as W_x x + (W_s [sin, cos] + b), so that no step joins vectors end to end."""
     inputs = graph.widths[value]
-    weight, bias = _array(layer.weight), _array(layer.bias)
+    weight, bias = array_of(layer.weight), array_of(layer.bias)
     features = _sines_and_cosines(_frequencies(encoding, inputs), graph, value)
     plain = graph.add(g.Dense(value, weight[:, :inputs], np.zeros(len(bias))))
     waves = graph.add(g.Dense(features, weight[:, inputs:], bias))
     return graph.add(g.Sum(plain, waves))
+
+
+@describes(ChebyshevLayer)
+def _chebyshev(module: ChebyshevLayer, graph: g.Graph, value: int) -> int:
+    """T_0 is 1: its coefficients are the bias."""
+    inputs = graph.widths[value]
+    coefficients = array_of(module.weight).reshape(len(module.weight), inputs, module.degree + 1)
+    if value == g.COORDINATES:
+        # Shaders read polynomials' arguments from memory, where coordinates are not.
+        value = graph.add(g.Dense(value, np.eye(inputs), np.zeros(inputs)))
+    value = graph.add(g.Chebyshev(value, module.degree))
+    return graph.add(g.Dense(value, coefficients[..., 1:].reshape(len(coefficients), -1), coefficients[..., 0].sum(1)))
+
+
+@describes(ChebyshevKan)
+def _kan(module: ChebyshevKan, graph: g.Graph, value: int) -> int:
+    for layer in (*module.layers, module.output):
+        value = add_steps(layer, graph, value)
+    return value
 
 
 @describes(Incode)
@@ -200,33 +205,33 @@ def _incode(module: Incode, graph: g.Graph, value: int) -> int:
     for index, layer in enumerate(composer.layers):
         sine = composer.activation(index)
         assert isinstance(sine, Sine)
-        pre = _add(layer, graph, value)
+        pre = add_steps(layer, graph, value)
         numbers = (float(torch.exp(a)), float(torch.exp(b) * sine.omega0), float(c), float(d))
         value = graph.add(_sine(pre, *numbers))
-    return _add(composer.output, graph, value)
+    return add_steps(composer.output, graph, value)
 
 
 @describes(FourierFilter)
 def _fourier_filter(module: FourierFilter, graph: g.Graph, value: int) -> int:
-    return graph.add(_sine(_add(module.linear, graph, value), 1.0, 1.0, 0.0))
+    return graph.add(_sine(add_steps(module.linear, graph, value), 1.0, 1.0, 0.0))
 
 
 @describes(GaborFilter)
 def _gabor_filter(module: GaborFilter, graph: g.Graph, value: int) -> int:
     if value != g.COORDINATES:
         raise ExportError("cannot export a GaborFilter of anything but the coordinates")
-    wave = graph.add(_sine(_add(module.linear, graph, value), 1.0, 1.0, 0.0))
-    window = graph.add(g.Window(_array(module.centre), _array(module.sharpness)))
+    wave = graph.add(_sine(add_steps(module.linear, graph, value), 1.0, 1.0, 0.0))
+    window = graph.add(g.Window(array_of(module.centre), array_of(module.sharpness)))
     return graph.add(g.Product(wave, window))
 
 
 @describes(MultiplicativeFilterNetwork)
 def _filters(module: MultiplicativeFilterNetwork, graph: g.Graph, value: int) -> int:
-    z = _add(module.filters[0], graph, value)
+    z = add_steps(module.filters[0], graph, value)
     for layer, filter_ in zip(module.layers, list(module.filters)[1:], strict=True):
-        filtered = _add(filter_, graph, value)
-        z = graph.add(g.Product(filtered, _add(layer, graph, z)))
-    return _add(module.output, graph, z)
+        filtered = add_steps(filter_, graph, value)
+        z = graph.add(g.Product(filtered, add_steps(layer, graph, z)))
+    return add_steps(module.output, graph, z)
 
 
 @describes(Wire)
@@ -245,10 +250,10 @@ def _complex_dense(layer: Any, value: int) -> g.Dense:
     weight, bias = layer.weight, layer.bias
     if not weight.is_complex():
         # Real inputs: the imaginary part of the output is zero.
-        return g.Dense(value, _interleaved(_array(weight), None), _interleaved(_array(bias), None))
-    re, im = _array(weight.real), _array(weight.imag)
+        return g.Dense(value, _interleaved(array_of(weight), None), _interleaved(array_of(bias), None))
+    re, im = array_of(weight.real), array_of(weight.imag)
     columns = np.stack([re, -im], axis=-1).reshape(len(re), -1), np.stack([im, re], axis=-1).reshape(len(re), -1)
-    return g.Dense(value, _interleaved(*columns), _interleaved(_array(bias.real), _array(bias.imag)))
+    return g.Dense(value, _interleaved(*columns), _interleaved(array_of(bias.real), array_of(bias.imag)))
 
 
 def _interleaved(even: g.Array, odd: g.Array | None) -> g.Array:

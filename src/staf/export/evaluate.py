@@ -8,6 +8,7 @@ from functools import singledispatch
 import numpy as np
 
 from staf.export import graph as g
+from staf.nn.radiance_field import LARGEST_LOG_DENSITY
 
 Array = np.ndarray
 
@@ -62,6 +63,17 @@ def _(step: g.Relu, x: Array) -> Array:
 
 
 @_apply.register
+def _(step: g.Chebyshev, x: Array) -> Array:
+    angle = np.arccos(np.tanh(x))[..., None] * np.arange(1, step.degree + 1)
+    return np.cos(angle).reshape(len(x), -1)
+
+
+@_apply.register
+def _(step: g.Radiance, x: Array) -> Array:
+    return np.concatenate([np.exp(np.minimum(x[:, :1], LARGEST_LOG_DENSITY)), 1 / (1 + np.exp(-x[:, 1:]))], axis=1)
+
+
+@_apply.register
 def _(step: g.Window, x: Array) -> Array:
     distance = ((x[:, None, :] - step.centre) ** 2).sum(-1)
     return np.exp(-0.5 * step.sharpness * distance)
@@ -69,7 +81,7 @@ def _(step: g.Window, x: Array) -> Array:
 
 @_apply.register
 def _(step: g.HashGrid, x: Array) -> Array:
-    columns = []
+    columns, x = [], x[:, : len(step.levels[0].resolution)]
     for level in step.levels:
         cells = np.array(level.resolution)
         position = (np.clip(x, -1, 1) + 1) * (cells / 2)

@@ -75,6 +75,18 @@ class Relu(OfOne):
 
 
 @dataclass(frozen=True, eq=False)
+class Chebyshev(OfOne):
+    """y = (T_1(tanh x_1), ..., T_degree(tanh x_1), T_1(tanh x_2), ...), T_d the Chebyshev polynomial of degree d."""
+
+    degree: int
+
+
+@dataclass(frozen=True, eq=False)
+class Radiance(OfOne):
+    """y = (exp(min(x_1, 15)), sigmoid(x_2), sigmoid(x_3), ...): density, and colours."""
+
+
+@dataclass(frozen=True, eq=False)
 class Window:
     """y_j = exp(-sharpness_j |x - centre_j|^2 / 2) of the coordinates x, with centre (m, d) and sharpness (m,)."""
 
@@ -107,9 +119,9 @@ PRIMES = (1, 2654435761, 805459861, 3674653429)
 class HashGrid:
     """y = features of the coordinates' cell in each level, interpolated between its corners; levels side by side.
 
-    With p = (clamp(x, -1, 1) + 1) / 2 resolution, cell = min(floor(p), resolution - 1) and s = p - cell, the corner b
-    counts by the product over axes of s where b is 1 and 1 - s where it is 0; `smooth` has s^2 (3 - 2 s) for s.
-    `table` is (rows of all levels, features).
+    A grid of d axes reads the first d coordinates x. With p = (clamp(x, -1, 1) + 1) / 2 resolution,
+    cell = min(floor(p), resolution - 1) and s = p - cell, the corner b counts by the product over axes of s where b is
+    1 and 1 - s where it is 0; `smooth` has s^2 (3 - 2 s) for s. `table` is (rows of all levels, features).
     """
 
     table: Array
@@ -145,7 +157,7 @@ class Product(OfTwo):
     """y = a b, element by element."""
 
 
-Step = Dense | SineSeries | Finer | Gauss | Relu | Window | HashGrid | Gabor | Sum | Product
+Step = Dense | SineSeries | Finer | Gauss | Relu | Chebyshev | Radiance | Window | HashGrid | Gabor | Sum | Product
 
 
 @dataclass
@@ -197,11 +209,13 @@ class Graph:
                 raise ValueError(f"Window has centres of {step.centre.shape} for {widths[0]} coordinates")
             return len(step.sharpness)
         if isinstance(step, HashGrid):
-            if any(len(level.resolution) != widths[0] for level in step.levels):
+            if any(len(level.resolution) > widths[0] for level in step.levels):
                 raise ValueError(
                     f"HashGrid has levels of {step.levels[0].resolution} cells for {widths[0]} coordinates"
                 )
             return len(step.levels) * step.table.shape[1]
+        if isinstance(step, Chebyshev):
+            return widths[0] * step.degree
         if isinstance(step, SineSeries) and len(step.amplitude) not in (1, widths[0]):
             raise ValueError(f"SineSeries has sinusoids of {len(step.amplitude)} neurons for {widths[0]}")
         if len(set(widths)) != 1:

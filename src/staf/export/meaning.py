@@ -61,6 +61,8 @@ class Meaning:
 
     def sentences(self, inputs: int, outputs: int) -> list[str]:
         """The meaning in words, for the head of a source file."""
+        if self.page and "sentences" in self.page:
+            return [str(sentence) for sentence in self.page["sentences"]]
         axes = {1: "along the axis", 2: "row (from the top), then column (from the left)"}.get(inputs, "axis by axis")
         size = f" of {' x '.join(map(str, self.shape))} samples" if self.shape else ""
         return [

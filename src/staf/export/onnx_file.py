@@ -19,6 +19,7 @@ from staf._files import atomic_write
 from staf.export import graph as g
 from staf.export.describe import describe
 from staf.export.meaning import Exportable, Meaning, meaning
+from staf.nn.radiance_field import LARGEST_LOG_DENSITY
 
 if TYPE_CHECKING:
     import onnx
@@ -146,6 +147,21 @@ class _Nodes:
         return self.call("Relu", inputs[0])
 
     @add.register
+    def _(self, step: g.Chebyshev, inputs: list[str]) -> str:
+        u = self.call("Tanh", inputs[0])
+        twice, polynomials = self.call("Add", u, u), [self.constant(1.0), u]
+        for _ in range(1, step.degree):
+            polynomials.append(self.call("Sub", self.call("Mul", twice, polynomials[-1]), polynomials[-2]))
+        parts = [self._axis_added(each, 2) for each in polynomials[1:]]
+        return self.call("Flatten", self.call("Concat", *parts, axis=2), axis=1)
+
+    @add.register
+    def _(self, step: g.Radiance, inputs: list[str]) -> str:
+        logarithm, colours = self._columns(inputs[0], 0, 1, 1), self._columns(inputs[0], 1, 2**31 - 1, 1)
+        density = self.call("Exp", self.call("Min", logarithm, self.constant(LARGEST_LOG_DENSITY)))
+        return self.call("Concat", density, self.call("Sigmoid", colours), axis=1)
+
+    @add.register
     def _(self, step: g.Window, inputs: list[str]) -> str:
         squares = []
         for k, centre in enumerate(step.centre.T):
@@ -159,7 +175,7 @@ class _Nodes:
         """All levels at once: positions, cells and weights are (points, levels, axes)."""
         resolution = np.array([level.resolution for level in step.levels])
         axes, (low, high) = resolution.shape[1], (self.constant(-1.0), self.constant(1.0))
-        moved = self.call("Add", self.call("Clip", inputs[0], low, high), high)
+        moved = self.call("Add", self.call("Clip", self._columns(inputs[0], 0, axes, 1), low, high), high)
         scaled = self.call("Mul", self._axis_added(moved, 1), self.constant(resolution / 2))
         cell = self.call("Min", self.call("Floor", scaled), self.constant(resolution - 1))
         s = self.call("Sub", scaled, cell)

@@ -36,6 +36,7 @@ class Language:
     array: str
     table: str
     loop: str
+    polynomial: str
 
     def of(self, count: int) -> str:
         """The type of so many numbers."""
@@ -56,6 +57,16 @@ GLSL = Language(
     array="vec4 {name}[{count}];",
     table="const {kind} {name}[{count}] = {kind}[{count}](\n    {values});",
     loop="for (int {name} = 0; {name} < {count}; {name}++) {{",
+    polynomial="""float field_polynomial(float x, int degree) {
+    float u = tanh(clamp(x, -10.0, 10.0)), before = 1.0, now = u;
+    for (int k = 1; k < degree; k++) {
+        float next = 2.0 * u * now - before;
+        before = now;
+        now = next;
+    }
+    return now;
+}
+""",
 )
 WGSL = Language(
     "WGSL",
@@ -67,6 +78,18 @@ WGSL = Language(
     array="var {name}: array<vec4f, {count}>;",
     table="const {name} = array<{kind}, {count}>(\n    {values});",
     loop="for (var {name} = 0; {name} < {count}; {name}++) {{",
+    polynomial="""fn field_polynomial(x: f32, degree: i32) -> f32 {
+    let u = tanh(clamp(x, -10.0, 10.0));
+    var before = 1.0;
+    var now = u;
+    for (var k = 1; k < degree; k++) {
+        let next = 2.0 * u * now - before;
+        before = now;
+        now = next;
+    }
+    return now;
+}
+""",
 )
 
 
@@ -127,6 +150,7 @@ def shader_source(graph: g.Graph, meant: Meaning, language: Language) -> str:
             *writer.sine(),
             "}",
             "",
+            *([language.polynomial] if any(isinstance(step, g.Chebyshev) for step in graph.steps) else []),
             language.head("field", "p", graph.in_features, graph.out_features),
             *writer.lines,
             f"    return {scaled};",
@@ -228,6 +252,16 @@ class _Writer:
     @_code.register
     def _(self, step: g.Relu, out: str, inputs: list[str]) -> list[str]:
         return [f"{out} = max({inputs[0]}[i], {self.four}(0.0));"]
+
+    @_code.register
+    def _(self, step: g.Chebyshev, out: str, inputs: list[str]) -> list[str]:
+        lines, last = [], self.graph.widths[step.source] - 1
+        for part in range(4):
+            number = f"(4 * i + {part})"
+            neuron = f"min({number} / {step.degree}, {last})"
+            x = f"{inputs[0]}[{neuron} / 4][{neuron} % 4]"
+            lines.append(f"{out}[{part}] = field_polynomial({x}, {number} % {step.degree} + 1);")
+        return lines
 
     @_code.register
     def _(self, step: g.Window, out: str, inputs: list[str]) -> list[str]:

@@ -33,7 +33,9 @@ def worst_places(error: np.ndarray, shape: tuple[int, int], side: int, count: in
     for _ in range(count):
         row, column = np.unravel_index(int(left.argmax()), left.shape)
         centre = ((row + 0.5) / left.shape[0] * shape[0], (column + 0.5) / left.shape[1] * shape[1])
-        corner = [int(min(max(0.0, c - side / 2), max(0, size - side))) for c, size in zip(centre, shape, strict=True)]
+        corner = [
+            round(min(max(0.0, c - side / 2), max(0, size - side))) for c, size in zip(centre, shape, strict=True)
+        ]
         places.append((corner[0], corner[1]))
         # The next one is at least three patches away, where the picture has room for that.
         reach = [max(1, math.ceil(1.5 * side / size * cells)) for size, cells in zip(shape, left.shape, strict=True)]

@@ -21,7 +21,8 @@ def restoration_comparison(
 ) -> Figure:
     """Columns for the truth, the observation and each method, (h, w, c) in [0, 1]; below, what is in the box.
 
-    A coarse observation is shown by its own pixels, enlarged. Names become titles, so a measure is told by putting it
+    A coarse observation is shown by its own pixels, enlarged; one on another grid (a sinogram) by itself, from its
+    least to its greatest value. Names become titles, so a measure is told by putting it
     there. `box` is (rows, columns) of the truth; by default where the methods' mean error is largest.
 
     >>> picture = np.zeros((40, 60, 3))
@@ -33,10 +34,11 @@ def restoration_comparison(
     for name, picture in restored.items():
         if picture.shape != truth.shape:
             raise ValueError(f"restored {name!r} must have the truth's shape {truth.shape}, got {picture.shape}")
-    factor = truth.shape[0] // observed.shape[0]
+    factor = max(1, truth.shape[0] // observed.shape[0])
     enlarged = observed.repeat(factor, 0).repeat(factor, 1)
-    if enlarged.shape != truth.shape:
-        raise ValueError(f"observed must divide the truth's {truth.shape} by a whole factor, got {observed.shape}")
+    elsewhere = enlarged.shape != truth.shape
+    if elsewhere:
+        enlarged = (observed - observed.min()) / max(float(observed.max() - observed.min()), 1e-12)
     if box is None:
         errors = [np.sqrt(np.square(picture - truth).mean(-1)) for picture in restored.values()]
         box = busiest_box(np.mean(errors, axis=0))
@@ -46,10 +48,14 @@ def restoration_comparison(
     grid = figure.subplots(2, len(pictures), squeeze=False, height_ratios=[aspect, 1])
     rows, columns = box
     for column, (name, picture) in enumerate(pictures.items()):
-        for axes, part in zip(grid[:, column], (picture, picture[rows, columns]), strict=True):
+        alone = elsewhere and name == "observed"
+        parts = (picture,) if alone else (picture, picture[rows, columns])
+        grid[1, column].set_visible(not alone)
+        for axes, part in zip(grid[:, column], parts, strict=False):
             shown = np.clip(part, 0, 1)
             axes.imshow(shown[..., 0] if shown.shape[2] < 3 else shown, cmap="gray", vmin=0, vmax=1)
             bare(axes)
         grid[0, column].set_title(name, fontsize=9)
-        outline(grid[0, column], box)
+        if not alone:
+            outline(grid[0, column], box)
     return figure

@@ -22,8 +22,10 @@ __all__ = [
     "Grid",
     "Image",
     "Kind",
+    "PointCloud",
     "Scene",
     "Shape",
+    "Video",
     "from_metadata",
     "open",
     "register",
@@ -33,6 +35,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from staf.kinds.audio.signal import Audio
+    from staf.kinds.cloud.signal import PointCloud
     from staf.kinds.grid.signal import Grid
     from staf.kinds.image.sample import SAMPLES, sample_photo
     from staf.kinds.image.signal import Image
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from staf.kinds.registry import Format, Kind, from_metadata, register, unregister
     from staf.kinds.scene.signal import Scene
     from staf.kinds.shape.signal import Shape
+    from staf.kinds.video.signal import Video
 
 
 def __getattr__(name: str) -> object:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from staf.kinds.registry import Format, kinds
 
-HEAD_BYTES = 256
+# The header of a PLY file, which tells meshes from point clouds, is longer than those of others.
+HEAD_BYTES = 4096
 
-# Files of no kind, named so that a message can say what they are. They come last: MP4 and ZIP have relatives above.
+# Files of no kind, named so that a message can say what they are. They come last: ZIP has relatives above.
 OTHERS = (
     Format("PDF", "document", ((0, b"%PDF"),)),
-    Format("MP4", "video", ((4, b"ftyp"),)),
     Format("ZIP", "archive", ((0, b"PK\x03\x04"),)),
 )
 

@@ -30,7 +30,8 @@ class FitKind:
     """Fit a field to a signal.
 
     The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, the reconstruction, history.csv,
-    metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there, and --resume continues from it.
+    metrics.json, config.json and report.html. Ctrl-C ends the training and writes what there is, and a
+    checkpoint from which --resume continues; a second one leaves at once.
     """
 
     def open(self, path: Path) -> Signal:

@@ -42,7 +42,7 @@ class ArrayUnpickler(pickle.Unpickler):
     {'a': 1}
     >>> ArrayUnpickler(io.BytesIO(pickle.dumps(print))).load()
     Traceback (most recent call last):
-    pickle.UnpicklingError: the file holds more than arrays: builtins.print
+    _pickle.UnpicklingError: the file holds more than arrays: builtins.print
     """
 
     def find_class(self, module: str, name: str) -> Any:

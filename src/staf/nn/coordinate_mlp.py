@@ -98,7 +98,7 @@ class CoordinateMLP(nn.Module):
     def forward(self, coordinates: Float[Tensor, "*points d"]) -> Float[Tensor, "*points c"]:
         """Values at the coordinates."""
         check_coordinates(coordinates, self.in_features)
-        sine_layers = self._sine_layers(coordinates)
+        sine_layers = self.sine_layers(coordinates)
         weight, bias = cast("tuple[Tensor, Tensor]", (self.output.weight, self.output.bias))
         if sine_layers is not None and is_fused(coordinates, sine_layers, weight, bias):
             return ops.sine_network(coordinates, sine_layers, weight, bias)
@@ -112,7 +112,7 @@ class CoordinateMLP(nn.Module):
         values: Tensor = self.output(z)
         return values if self.output_activation is None else cast(Tensor, self.output_activation(values))
 
-    def _sine_layers(self, coordinates: Tensor) -> list[ops.SineLayer] | None:
+    def sine_layers(self, coordinates: Tensor) -> list[ops.SineLayer] | None:
         """Weights, biases and sinusoids of all layers, where a GPU gains by computing them as one operation and nobody
         looks between them.
         """

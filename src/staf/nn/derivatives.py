@@ -35,7 +35,7 @@ def gradient(
     """
     x, scale = _prepared(coordinates, units, differentiable)
     with torch.enable_grad():
-        values = _values(field, x)
+        values = evaluated(field, x)
         columns = [_slope(values[:, c], x, differentiable) for c in range(values.shape[1])]
         return torch.stack(columns, dim=1) / scale
 
@@ -75,7 +75,7 @@ def laplacian(
     """
     x, scale = _prepared(coordinates, units, differentiable)
     with torch.enable_grad():
-        values = _values(field, x)
+        values = evaluated(field, x)
         channels = []
         for c in range(values.shape[1]):
             slope = _slope(values[:, c], x, True)
@@ -97,7 +97,8 @@ def _prepared(coordinates: Tensor, units: Sequence[float] | None, differentiable
     return coordinates.detach().requires_grad_(), scale
 
 
-def _values(field: FieldLike, x: Tensor) -> Tensor:
+def evaluated(field: FieldLike, x: Tensor) -> Tensor:
+    """field(x), (n, d) to (n, c), such that its derivatives are whole: FINER's include the part that training omits."""
     module = getattr(field, "module", field)
     parts = [part for part in module.modules() if isinstance(part, Finer)] if isinstance(module, nn.Module) else []
     hooks = [part.register_forward_hook(_whole_finer) for part in parts]

@@ -20,6 +20,7 @@ from staf.nn.gabor_network import Wire
 from staf.nn.init import SirenWeights, TorchWeights, WeightLaw
 from staf.nn.sine_series import SineSeries
 from staf.ops.linear import linear
+from staf.ops.sine_network import is_fused, sine_network
 
 ActivationName = Literal["staf", "siren", "finer", "wire", "gauss", "relu"]
 OMEGA0, SIGMA, TERMS, FIRST_BIAS = 30.0, 10.0, 5, 5.0
@@ -145,6 +146,11 @@ def _aligned_parts(
     network: CoordinateMLP, inputs: Sequence[Tensor], sizes: Sequence[int], wanted: int | None
 ) -> list[Tensor]:
     """`in_parts` with several inputs filled up with zeros, and an output for each part."""
+    weights, biases = network.output.weight.split(list(sizes)), network.output.bias.split(list(sizes))
+    # One part of few outputs, such as density alone, is what the fused kernels compute.
+    layers = network.sine_layers(inputs[0]) if wanted == len(inputs) == 1 else None
+    if layers is not None and is_fused(inputs[0], layers, weights[0], biases[0]):
+        return [sine_network(inputs[0], layers, weights[0], biases[0])]
     spare = -sum(x.shape[-1] for x in inputs) % ALIGNED if len(inputs) > 1 else 0
     padding = [inputs[0].new_zeros(1, 1).expand(len(inputs[0]), spare)] if spare else []
     z = torch.cat([*inputs, *padding], -1) if len(inputs) > 1 else inputs[0]
@@ -156,5 +162,4 @@ def _aligned_parts(
             z = activated(layer, network.activation(index), z)
     if len(sizes) == 1:
         return [network.output(z)]
-    weights, biases = network.output.weight.split(list(sizes)), network.output.bias.split(list(sizes))
     return [linear(z, weight, bias) for weight, bias in zip(weights[:wanted], biases[:wanted], strict=True)]

@@ -27,6 +27,8 @@ class RadianceField(nn.Module):
     torch.Size([5, 4])
     """
 
+    in_features, out_features = 6, 4
+
     def __init__(
         self,
         position: nn.Module,

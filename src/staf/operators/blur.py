@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import torch
@@ -43,6 +44,12 @@ class GaussianBlur:
         for axis in range(-len(self.input_shape), 0):
             y = self._along(y, axis, adjoint=True)
         return y
+
+    def to(self, device: torch.device | str) -> GaussianBlur:
+        """The same blur on another device."""
+        moved = copy.copy(self)
+        moved.kernel = self.kernel.to(device)
+        return moved
 
     def _along(self, x: Tensor, axis: int, *, adjoint: bool) -> Tensor:
         moved = x.movedim(axis, -1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import torch
 from torch import Tensor
 
 from staf.operators.linear import LinearOperator
@@ -12,7 +13,6 @@ from staf.operators.linear import LinearOperator
 class Composed:
     """A = A_n ... A_2 A_1, the first operator given acting first.
 
-    >>> import torch
     >>> from staf.operators.area_downsampling import AreaDownsampling
     >>> from staf.operators.blur import GaussianBlur
     >>> seen = Composed(GaussianBlur((8, 8), 1.0), AreaDownsampling((8, 8), 2))
@@ -41,3 +41,7 @@ class Composed:
         for operator in reversed(self.operators):
             y = operator.A_adjoint(y)
         return y
+
+    def to(self, device: torch.device | str) -> Composed:
+        """The same operators on another device."""
+        return Composed(*(operator.to(device) if hasattr(operator, "to") else operator for operator in self.operators))

@@ -38,9 +38,9 @@ class MaskedFourier:
             )
         self.mask, self.sensitivities = mask, sensitivities
         self.index = mask.flatten().nonzero().squeeze(-1)
-        self.input_shape = tuple(mask.shape)
+        self.input_shape: tuple[int, ...] = tuple(mask.shape)
         self.coils = 1 if sensitivities is None else len(sensitivities)
-        self.output_shape = (self.coils, len(self.index), 2)
+        self.output_shape: tuple[int, ...] = (self.coils, len(self.index), 2)
         self._axes = tuple(range(-mask.dim(), 0))
 
     def A(self, x: Tensor) -> Tensor:
@@ -60,6 +60,11 @@ class MaskedFourier:
         grid = torch.fft.ifftshift(full.reshape(*leading, self.coils, *self.input_shape), dim=self._axes)
         seen = torch.fft.fftshift(torch.fft.ifftn(grid, dim=self._axes, norm="ortho"), dim=self._axes)
         return (seen * self._sensitivities(y).conj()).sum(len(leading)).real
+
+    def to(self, device: torch.device | str) -> MaskedFourier:
+        """The same mask and sensitivities on another device."""
+        there = None if self.sensitivities is None else self.sensitivities.to(device)
+        return MaskedFourier(self.mask.to(device), there)
 
     def _sensitivities(self, like: Tensor) -> Tensor:
         dtype = torch.complex128 if like.dtype == torch.float64 else torch.complex64

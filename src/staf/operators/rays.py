@@ -1,10 +1,13 @@
-"""Integrals along rays: X-ray transforms of pictures and volumes, for parallel, fan and cone beams."""
+"""Integrals along rays: X-ray transforms of pictures and volumes."""
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
+import warnings
 from collections.abc import Iterator
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -15,6 +18,9 @@ from staf.operators.linear import checked, checked_shape
 
 # Samples along rays whose corners are held at once.
 SAMPLES = 2**21
+# Weights of rays and cells that are kept, by type of device, 8 bytes each and twice over; with more they are computed
+# each time.
+MOST_WEIGHTS = {"cpu": 2**25, "cuda": 2**29}
 
 
 class RayIntegrals:
@@ -72,6 +78,65 @@ class RayIntegrals:
         self._along = (unit / side).float()
         self._length = (leave - enter).float()
         self._points = math.ceil(float(self._length.max()) / self.step) if len(origin) else 0
+        self._tables: dict[bool, Tensor] = {}
+        self._subsets: dict[int, list[tuple[Tensor, RayIntegrals]]] = {}
+
+    @property
+    def tabulated(self) -> bool:
+        """Whether the weights of all rays are few enough to be kept as a sparse matrix."""
+        points = float((self._length / self.step).ceil().double().sum())
+        return points * 2 ** len(self.input_shape) <= MOST_WEIGHTS.get(self._start.device.type, 0)
+
+    def part(self, rays: Tensor) -> RayIntegrals:
+        """The integrals along some of the rays, a flat index (n,): observations (n,).
+
+        >>> two = RayIntegrals((2, 2), torch.tensor([[-5.0, 0.0], [-5.0, 9.0]]), torch.tensor([[1.0, 0.0]] * 2))
+        >>> two.part(torch.tensor([0])).A(torch.ones(2, 2))
+        tensor([2.])
+        """
+        some = copy.copy(self)
+        some._start, some._along, some._length = self._start[rays], self._along[rays], self._length[rays]
+        some.output_shape, some._tables, some._subsets = (len(rays),), {}, {}
+        return some
+
+    def subsets(self, count: int) -> list[tuple[Tensor, RayIntegrals]]:
+        """The rays in `count` parts, each with every `count`-th view, and their flat indices; made once."""
+        if count not in self._subsets:
+            rays = torch.arange(math.prod(self.output_shape)).reshape(self.output_shape)
+            parts = [rays[first::count].flatten() for first in range(min(count, len(rays)))]
+            self._subsets[count] = [(of, self.part(of)) for of in parts]
+        return self._subsets[count]
+
+    def to(self, device: torch.device | str) -> Self:
+        """The same rays on another device."""
+        moved = copy.copy(self)
+        moved._start, moved._along, moved._length = (t.to(device) for t in (self._start, self._along, self._length))
+        moved._tables = {adjoint: table.to(device) for adjoint, table in self._tables.items()}
+        moved._subsets = {}
+        return moved
+
+    def table(self, adjoint: bool) -> Tensor:
+        """All weights as a sparse matrix (rays, cells), or its transpose; made when first asked for."""
+        if adjoint not in self._tables:
+            self._tables[adjoint] = self._transposed() if adjoint else self._listed()
+        return self._tables[adjoint]
+
+    def _listed(self) -> Tensor:
+        counts, columns, weights = [], [], []
+        for _, index, weight in self.corners(self._start.device, torch.float32):
+            used = (weight > 0).permute(1, 2, 0)
+            counts.append(used.sum((1, 2)))
+            columns.append(index.permute(1, 2, 0)[used].int())
+            weights.append(weight.permute(1, 2, 0)[used])
+        return _sparse(torch.cat(counts), torch.cat(columns), torch.cat(weights), math.prod(self.input_shape))
+
+    def _transposed(self) -> Tensor:
+        forward = self.table(False)
+        columns, counts = forward.col_indices(), forward.crow_indices().diff()
+        order = columns.argsort(stable=True)
+        rays = torch.arange(len(counts), device=order.device, dtype=torch.int32).repeat_interleave(counts)
+        cells = torch.bincount(columns, minlength=forward.shape[1])
+        return _sparse(cells, rays[order], forward.values()[order], len(counts))
 
     def A(self, x: Tensor) -> Tensor:
         x = checked("x", x, self.input_shape)
@@ -117,6 +182,8 @@ class _Integrals(Function):
 
     @staticmethod
     def forward(values: Tensor, operator: RayIntegrals, adjoint: bool) -> Tensor:
+        if operator.tabulated and values.device == operator._start.device:
+            return (_in(operator.table(adjoint), values) @ values.T).T
         rays, cells = math.prod(operator.output_shape), math.prod(operator.input_shape)
         out = values.new_zeros(len(values), cells if adjoint else rays)
         for of, index, weight in operator.corners(values.device, values.dtype):
@@ -136,6 +203,23 @@ class _Integrals(Function):
         return _Integrals.apply(grad, ctx.operator, not ctx.adjoint), None, None
 
 
+def _sparse(counts: Tensor, columns: Tensor, weights: Tensor, width: int) -> Tensor:
+    """The sparse matrix whose rows have so many entries each; torch warns that their support is new."""
+    ends = torch.cat([counts.new_zeros(1), counts.cumsum(0)]).int()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return torch.sparse_csr_tensor(ends, columns, weights, (len(counts), width))
+
+
+def _in(table: Tensor, like: Tensor) -> Tensor:
+    """A table in the type of the values that it multiplies."""
+    if table.dtype == like.dtype:
+        return table
+    return torch.sparse_csr_tensor(
+        table.crow_indices(), table.col_indices(), table.values().to(like.dtype), table.shape
+    )
+
+
 def box_limits(origin: Tensor, direction: Tensor, half: Tensor) -> tuple[Tensor, Tensor]:
     """Distances at which rays (r, d) of unit direction enter and leave the box [-half, half]; equal where they miss."""
     one = ((-half - origin) / direction).nan_to_num(nan=-math.inf, posinf=math.inf, neginf=-math.inf)
@@ -143,100 +227,3 @@ def box_limits(origin: Tensor, direction: Tensor, half: Tensor) -> tuple[Tensor,
     enter, leave = torch.minimum(one, other).amax(-1), torch.maximum(one, other).amin(-1)
     missed = ~(enter < leave)
     return enter.masked_fill(missed, 0.0), leave.masked_fill(missed, 0.0)
-
-
-def parallel_beam(
-    shape: tuple[int, int],
-    angles: Float[Tensor, " a"],
-    *,
-    detectors: int | None = None,
-    detector_size: float | None = None,
-    spacing: float = 1.0,
-    step: float = 0.5,
-) -> RayIntegrals:
-    """The Radon transform of pictures (rows, columns): sinograms (angles, detectors).
-
-    At angle 0 rays run down the columns; angles are in radians, counter-clockwise as the picture is seen. Detectors are
-    `detector_size` wide (by default a cell) and lie symmetrically about the axis; by default they cover the diagonal.
-    """
-    size = spacing if detector_size is None else detector_size
-    count = detectors or math.ceil(math.hypot(*shape) * spacing / size)
-    across = (torch.arange(count, dtype=torch.float64) - (count - 1) / 2) * size
-    angle = angles.double()[:, None]
-    far = math.hypot(*shape) * spacing
-    # Rows point down: a turn as it is seen goes from columns towards smaller rows.
-    along = torch.stack([angle.cos(), angle.sin()], -1)
-    sideways = torch.stack([-angle.sin(), angle.cos()], -1)
-    origin = across[None, :, None] * sideways - far * along
-    direction = along.expand_as(origin)
-    return RayIntegrals(
-        shape,
-        origin.reshape(-1, 2),
-        direction.reshape(-1, 2),
-        spacing=spacing,
-        step=step,
-        output_shape=(len(angles), count),
-    )
-
-
-def fan_beam(
-    shape: tuple[int, int],
-    angles: Float[Tensor, " a"],
-    *,
-    source_distance: float,
-    detector_distance: float,
-    detectors: int,
-    detector_size: float,
-    spacing: float = 1.0,
-    step: float = 0.5,
-) -> RayIntegrals:
-    """Rays from a source that circles the picture to a flat detector beyond it: sinograms (angles, detectors).
-
-    Distances are from the axis of rotation, in the units of `spacing`.
-    """
-    across = (torch.arange(detectors, dtype=torch.float64) - (detectors - 1) / 2) * detector_size
-    angle = angles.double()[:, None]
-    along = torch.stack([angle.cos(), angle.sin()], -1)
-    sideways = torch.stack([-angle.sin(), angle.cos()], -1)
-    source = (-source_distance * along).expand(-1, detectors, -1)
-    target = detector_distance * along + across[None, :, None] * sideways
-    return RayIntegrals(
-        shape,
-        source.reshape(-1, 2),
-        (target - source).reshape(-1, 2),
-        spacing=spacing,
-        step=step,
-        output_shape=(len(angles), detectors),
-    )
-
-
-def cone_beam(
-    shape: tuple[int, int, int],
-    angles: Float[Tensor, " a"],
-    *,
-    source_distance: float,
-    detector_distance: float,
-    detectors: tuple[int, int],
-    detector_size: float,
-    spacing: float | tuple[float, float, float] = 1.0,
-    step: float = 0.5,
-) -> RayIntegrals:
-    """Rays from a source that circles the first axis of a volume to a flat detector: (angles, rows, columns)."""
-    rows, columns = detectors
-    down = (torch.arange(rows, dtype=torch.float64) - (rows - 1) / 2) * detector_size
-    across = (torch.arange(columns, dtype=torch.float64) - (columns - 1) / 2) * detector_size
-    angle = angles.double()[:, None, None]
-    cos, sin = angle.cos(), angle.sin()
-    zero = torch.zeros_like(cos)
-    along, sideways = torch.stack([zero, cos, sin], -1), torch.stack([zero, -sin, cos], -1)
-    axis = torch.tensor([1.0, 0.0, 0.0], dtype=torch.float64)
-    source = (-source_distance * along).expand(-1, rows, columns, -1)
-    target = detector_distance * along + down[:, None, None] * axis + across[None, :, None] * sideways
-    return RayIntegrals(
-        shape,
-        source.reshape(-1, 3),
-        (target - source).reshape(-1, 3),
-        spacing=spacing,
-        step=step,
-        output_shape=(len(angles), rows, columns),
-    )

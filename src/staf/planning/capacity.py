@@ -18,8 +18,9 @@ from staf.planning.situation import Choice, Situation
 HOLDS = 8
 # Resolutions grow by about this much from level to level, from so many cells along the longest side.
 GROWTH, COARSEST, MOST_LEVELS = 1.5, 16, 16
-# The quality that a grid is made for where none is asked for, in dB; above 59 dB an 8-bit picture is exact.
-GOAL = 45.0
+# The quality that a grid is made for where none is asked for, in dB, by type of device; above 59 dB an 8-bit picture is
+# exact.
+GOAL = {"cpu": 45.0, "cuda": 59.0}
 # A trained grid with cells of k pixels ends this much above the picture reduced k times and enlarged again, at least.
 GAIN = 7.0
 REDUCTIONS = (8, 4, 2)
@@ -47,11 +48,11 @@ def capacity(s: Situation) -> Choice:
         return of_observation(s)
     shape = tuple(getattr(s.signal, "shape", ()))
     if s.asked.grid:
-        return _grid(s, shape, "") if shape else Choice()
+        return hash_grid(s, shape, "") if shape else Choice()
     values, parameters = s.points * int(s.source.out_features), s.asked.rows[0].parameters if s.asked.rows else 0
     if s.in_features != 2 or len(shape) != 2 or s.asked.decoder is None or values <= HOLDS * parameters:
         return Choice()
-    return _grid(s, shape, f"{parameters:,} parameters cannot hold {values:,} values: ")
+    return hash_grid(s, shape, f"{parameters:,} parameters cannot hold {values:,} values: ")
 
 
 def of_observation(s: Situation) -> Choice:
@@ -68,7 +69,8 @@ def of_observation(s: Situation) -> Choice:
     return Choice(reason, arguments=grid_arguments(shape, finest, 19))
 
 
-def _grid(s: Situation, shape: tuple[int, ...], why: str) -> Choice:
+def hash_grid(s: Situation, shape: tuple[int, ...], why: str) -> Choice:
+    """A hash grid for a signal of this shape, with the activation of the network asked for behind it; `why` leads."""
     device = "cpu" if s.on_cpu else "cuda"
     cell, loss = _cell(s, shape)
     seen = samples_seen(s)
@@ -81,8 +83,8 @@ def _grid(s: Situation, shape: tuple[int, ...], why: str) -> Choice:
     arguments: dict[str, Any] = grid_arguments(shape, finest, entries)
     if s.asked.decoder is not None:
         arguments["activation"] = s.asked.decoder
-    spec = NETWORKS["ngp"]
-    count = sum(p.numel() for p in spec.factory(len(shape), 1, device="meta", **arguments).parameters())
+    field = NETWORKS["ngp"].factory(s.in_features, int(s.source.out_features), device="meta", **arguments)
+    count = sum(p.numel() for p in field.parameters())
     behind = f" with {s.asked.name}'s activation behind it" if s.asked.decoder is not None else ""
     reason = (
         f"{why}a hash grid of {arguments['levels']} levels up to {finest:,} cells, 2^{entries} entries each, "
@@ -90,7 +92,7 @@ def _grid(s: Situation, shape: tuple[int, ...], why: str) -> Choice:
     )
     if loss is not None:
         reason += f"; cells of {max(shape) / finest:.2g} {'samples' if len(shape) != 2 else 'pixels'}, because {loss}"
-    return Choice(reason, arguments=arguments, network=spec)
+    return Choice(reason, arguments=arguments, network=NETWORKS["ngp"])
 
 
 def _cell(s: Situation, shape: tuple[int, ...]) -> tuple[int, str | None]:
@@ -98,7 +100,7 @@ def _cell(s: Situation, shape: tuple[int, ...]) -> tuple[int, str | None]:
     pixels = getattr(s.signal, "array", None) if len(shape) == 2 else None
     if pixels is None:
         return 1, None
-    goal = s.budget.target_db or GOAL
+    goal = s.budget.target_db or GOAL["cpu" if s.on_cpu else "cuda"]
     losses = reduction_losses(pixels)
     for cell, loss in losses.items():
         if loss + GAIN >= goal:
@@ -115,7 +117,7 @@ def reduction_losses(pixels: Any) -> dict[int, float]:
     >>> import numpy as np
     >>> ramp = np.broadcast_to(np.arange(64, dtype=np.uint8)[:, None, None], (64, 64, 1))
     >>> [k for k, loss in reduction_losses(ramp).items() if loss > 45]
-    [4, 2]
+    [8, 4, 2]
     """
     height, width, _ = pixels.shape
     across = max(1, round(math.sqrt(PATCHES)))

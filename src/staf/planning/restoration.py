@@ -38,8 +38,8 @@ class Restoration:
     epochs: float
 
     def settings(self, s: Situation) -> Settings:
-        """The network's settings for full batches."""
-        return s.spec.settings(self.task)
+        """The network's settings for full batches; where none were found for the task, those of super-resolution."""
+        return s.spec.settings(self.task if self.task in s.spec.restoration else "super_resolution")
 
     def arguments(self, s: Situation) -> dict[str, Any]:
         """The network's arguments; none where it keeps its own."""
@@ -119,6 +119,9 @@ SUPER_RESOLUTION = Restoration("super_resolution", {"hidden_omega0": 5.0}, per_p
 # steps of 8,192 pixels on a CPU, 10 and 10 give 23.6 dB, 7 and 5 22.2. train_00 at 512x512, 8,192 pixels a step: 300
 # steps end at 21.5 dB, 1,200 at 22.6.
 DENOISING = Restoration("denoising", {"omega0": 10.0, "hidden_omega0": 10.0}, per_pixel=None, epochs=37.5)
+# Rays mix all cells, so that a step sees all of them on every machine.
+TOMOGRAPHY = Restoration("tomography", {}, per_pixel=None, epochs=1.0)
+MAGNETIC_RESONANCE = Restoration("magnetic_resonance", {}, per_pixel=None, epochs=1.0)
 SUPER_RESOLUTION_RULES: dict[str, Rule] = {**SUPER_RESOLUTION.rules(), "batch": batch_by_samples}
 DENOISING_RULES: dict[str, Rule] = DENOISING.rules()
 

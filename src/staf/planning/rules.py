@@ -37,6 +37,10 @@ SMALL_STEPS = 150
 # Mini-batches are noisy. With 400 steps of 8,192 pixels on eight 256x256 photos, STAF at 1.5e-3 ends at 44.6 dB in the
 # mean and 41.5 on the worst photo; at 3e-3 two of the eight end below 20 dB.
 MINI_BATCH_FACTOR = 0.5
+# Fewer steps of mini-batches on a CPU want higher rates. SIREN at 5e-4, 1e-3 and 2e-3 on two photos ends at 17.3, 22.2
+# and 24.2 dB after 30 steps, and at 35.2, 37.4 and 26.1 dB after 200; all networks in docs/results/data/cpu-rates.csv.
+FEW_STEPS = 100
+FEW_SECONDS = 20.0
 # What an optimiser decides of a recipe.
 OPTIMISER_ENTRIES = ("optimiser", "schedule", "amplitude_rate", "frequency_rate", "phase_rate")
 
@@ -116,6 +120,10 @@ def rate(s: Situation) -> Choice:
         few, many = rates.small
         chosen = many if s.steps is not None and s.steps >= SMALL_STEPS else few
         return learning_rate(chosen, "small, so that few pixels do not become noise between them")
+    if s.batch is not None and s.on_cpu and s.in_features == 2 and rates.mini_batch is not None:
+        few, many = rates.mini_batch
+        chosen, length = (few, "few") if is_short(s) else (many, "many")
+        return learning_rate(chosen, f"searched for {s.spec.name} as for every network, for {length} steps on a CPU")
     return usual_rate(s)
 
 
@@ -249,6 +257,13 @@ def is_long(s: Situation) -> bool:
     if s.steps is not None:
         return s.steps >= SOAP_STEPS
     return not s.on_cpu and s.budget.seconds is not None and s.budget.seconds >= SOAP_SECONDS * s.points
+
+
+def is_short(s: Situation) -> bool:
+    """Whether the budget holds few steps of mini-batches on a CPU."""
+    if s.steps is not None:
+        return s.steps < FEW_STEPS
+    return s.budget.seconds is not None and s.budget.seconds < FEW_SECONDS
 
 
 def counted(number: int, noun: str) -> str:

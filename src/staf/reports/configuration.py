@@ -7,6 +7,7 @@ import platform
 import pprint
 import shlex
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import torch
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 # Topics of a plan that are about the network it chose.
 NETWORK_TOPICS = ("network", "constants", "first_frequency", "activation")
+# The plan of a run that continues another; the words that asked for it begin with the other run's folder.
+CONTINUED = "continued"
 PACKAGES = ("staf", "torch", "numpy", "safetensors", "pillow", "scikit-image")
 
 
@@ -46,7 +49,7 @@ def configuration(fit: Fit) -> Document:
 def reasons(fit: Fit) -> list[str]:
     """Why the fit was made so: the plan's own reasons, less those for what was given and not chosen."""
     given, chosen = [], dict(fit.plan.reasons)
-    if not fit.from_seed:
+    if not fit.from_seed and fit.plan.name != CONTINUED:
         given.append("the network was given, not chosen")
         chosen = {topic: reason for topic, reason in chosen.items() if topic not in NETWORK_TOPICS}
     budget = {"steps": None, "epochs": None, "seconds": 1.0, "target_db": None}
@@ -82,6 +85,8 @@ def command(fit: Fit) -> str | None:
     """The command that repeats a fit, or None where only Python can: a foreign network, an array, another recipe."""
     source = getattr(fit.signal, "source", None)
     architecture = getattr(fit.module, "architecture", None)
+    if source is not None and fit.plan.name == CONTINUED:
+        return shlex.join(["staf", "fit", str(source), *fit.plan.asked])
     if source is None or architecture is None or fit.plan.recipe != fit.recipe or not fit.from_seed:
         return None
     if not _default_task(fit):
@@ -105,7 +110,9 @@ def python(fit: Fit) -> str:
     opened = fit.signal.view.python(fit.field.metadata) if _default_task(fit) else "your_task"
     architecture = getattr(fit.module, "architecture", None)
     seed = fit.result.seed
-    if architecture is None:
+    if fit.plan.name == CONTINUED:
+        field = f"staf.load({str(PurePath(fit.plan.asked[1]) / 'model.safetensors')!r})"
+    elif architecture is None:
         field = "your_module"
     else:
         arguments = dict(architecture["arguments"])

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from staf._documents import MOST_POINTS
 from staf.signals import grid
 from staf.signals.errors import SignalError
 from staf.signals.grid import Convention
@@ -18,6 +19,8 @@ from staf.signals.host_copy import Arriving, to_host
 
 Predict = Callable[[Tensor], Tensor]
 Crop = tuple[float, float, float, float]
+# The most samples of a rendering along an axis, whose positions are held in memory.
+LONGEST_AXIS = 2**28
 # Points that are evaluated together, by type of device.
 RENDER_POINTS = {"cpu": 2**16, "cuda": 2**18}
 
@@ -84,6 +87,10 @@ def window_grid(
         raise SignalError(f"scale must be a positive number, got {scale}")
     factor = 1.0 if scale is None else scale
     counts = [round((stop - start) * factor) for start, stop in windows] if size is None else size
+    if max(counts) > LONGEST_AXIS or math.prod(counts) > MOST_POINTS:
+        asked = f"scale {scale:g}" if size is None else "size"
+        shape_asked = " x ".join(f"{count:.3g}" if count > LONGEST_AXIS else str(count) for count in counts)
+        raise SignalError(f"{asked} asks for {shape_asked} samples, and at most {MOST_POINTS:,} can be rendered")
     return OutputGrid(
         tuple(
             grid.window(n, start, stop, max(1, count), convention)

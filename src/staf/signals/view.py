@@ -11,6 +11,7 @@ from staf._documents import Document, Entries
 
 if TYPE_CHECKING:
     import numpy as np
+    from matplotlib.figure import Figure
 
     from staf.signals.base import Signal
     from staf.signals.grid import Convention
@@ -63,6 +64,14 @@ class View(ABC, Generic[S]):
 
     def picture(self, reconstruction: S | None = None) -> np.ndarray | None:
         """A picture (h, w, c) of the signal, or of its reconstruction, for comparisons; None where there is none."""
+        return None
+
+    def comparison(self, reconstructions: Mapping[str, S]) -> Figure | None:
+        """A figure of the signal beside reconstructions, by title, for kinds that have no `picture`; None otherwise."""
+        return None
+
+    def baseline(self) -> tuple[str, float] | None:
+        """What a fit should be better than, in words, and its PSNR; None where a kind has none."""
         return None
 
     def more_measures(

@@ -32,6 +32,9 @@ MAX_AXES = 16
 RESERVED = frozenset(
     ("format", "complex", "kind", "architecture", "module", "seed", "from_seed", "recipe", "steps", "stopped")
 ) | frozenset(("metrics", "seconds", "device", "versions", "fingerprint"))
+# What only checkpoints hold, and the prefix of their weights.
+OF_CHECKPOINTS = frozenset(("step", "elapsed", "best_loss", "best_step", "position", "chunk", "fingerprint"))
+WEIGHTS = "field/"
 FLOATS = ("F64", "F32", "F16", "BF16")
 _BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1}
 
@@ -238,20 +241,38 @@ def save_field(path: str | os.PathLike[str], field: nn.Module, metadata: dict[st
 def load_field(path: str | os.PathLike[str], module: nn.Module | None = None) -> tuple[nn.Module, dict[str, Any]]:
     """The module of a file and its metadata. Give `module` for a file whose network is not one of the library's.
 
-    A given module keeps its device, its types and its tied weights; the file's values are copied into it.
+    The checkpoint of an interrupted fit opens too, with the weights of its last step. A given module keeps its device,
+    its types and its tied weights; the file's values are copied into it.
     """
-    header = read_header(path)
-    if header.metadata.get("kind") != "field":
-        raise FileError(f"{path} is a checkpoint of an interrupted fit, not a fitted field; continue it with resume")
+    whole = read_header(path)
+    header, prefix = whole, ""
+    if whole.metadata.get("kind") == "checkpoint":
+        header, prefix = _field_of_checkpoint(whole), WEIGHTS
+    elif whole.metadata.get("kind") != "field":
+        raise FileError(f"{path} holds neither a fitted field nor the checkpoint of a fit")
     FieldMetadata.of(header)
     own = module is None
     if module is None:
         module = build_empty(header)
+        if prefix and hasattr(module, "bind"):
+            raise FileError(f"{path}: this network reads its signal while it is trained; resume the fit to render it")
         if len(floats := {kind for kind in header.types.values() if kind in FLOATS}) > 1:
             raise FileError(f"{path} mixes tensors of {' and '.join(sorted(floats))}, which no network of staf does")
     compare_shapes(header, module.state_dict())
-    module.load_state_dict(read_tensors(header), assign=own)
+    module.load_state_dict(read_tensors(whole, prefix), assign=own)
     return module, header.metadata
+
+
+def _field_of_checkpoint(header: Header) -> Header:
+    """A checkpoint's header as that of the field it holds, with the weights of its last step."""
+    names = {name: name.removeprefix(WEIGHTS) for name in header.shapes if name.startswith(WEIGHTS)}
+    if not names:
+        raise FileError(f"{header.path} is not a complete checkpoint: it holds no weights")
+    metadata = {name: value for name, value in header.metadata.items() if name not in OF_CHECKPOINTS}
+    metadata["kind"], metadata["steps"] = "field", header.metadata.get("step")
+    metadata["complex"] = [names[name] for name in header.metadata.get("complex", []) if name in names]
+    shapes = {short: header.shapes[name] for name, short in names.items()}
+    return Header(header.path, metadata, shapes, {short: header.types[name] for name, short in names.items()})
 
 
 def build_empty(header: Header) -> nn.Module:

@@ -218,6 +218,10 @@ class InverseProblem:
         target = self.transform.fitted(self.truth.values())
         return decibels(float((self.predict(predict).cpu().double() - target).square().mean()))
 
+    def completed(self, values: Tensor) -> Tensor:
+        """A solution (c, *shape), as a field fits it, with what is known besides the observation; here nothing."""
+        return values
+
     def predict(self, predict: Predict) -> Tensor:
         """The field on the signal's grid, (n, c), clamped."""
         return whole_grid(predict, self.signal.shape, self.transform, self.convention, self.target.device)

@@ -10,10 +10,22 @@ import torch
 from torch import Tensor
 
 from staf._typing import Bool
-from staf.operators import GaussianBlur, LinearOperator, Mask, MaskedFourier
+from staf.operators import (
+    BeamIntegrals,
+    Composed,
+    GaussianBlur,
+    Gradient,
+    Laplacian,
+    LinearOperator,
+    Mask,
+    MaskedFourier,
+    RayIntegrals,
+)
 from staf.tasks.choice import Candidate
 from staf.tasks.filling import filled
 from staf.tasks.inverse import InverseProblem
+from staf.tasks.poisson import least_squares
+from staf.tasks.tomography_classical import SART_WEIGHTS, WINDOWS, filtered_backprojection, sart
 
 # Of total variation, in units of the value range, for an operator of norm 1.
 WEIGHTS = (1e-4, 1e-3, 1e-2, 1e-1)
@@ -95,13 +107,28 @@ def zero_filled(operator: MaskedFourier, observation: Tensor, seen: Tensor, stre
     return operator.A_adjoint(observation * seen)
 
 
+def differential(operator: LinearOperator) -> bool:
+    """Whether an operator takes differences: it is solved as well as it can be, and blur is not its problem."""
+    parts = operator.operators if isinstance(operator, Composed) else (operator,)
+    return any(isinstance(part, (Gradient, Laplacian)) for part in parts)
+
+
 METHODS: dict[str, Method] = {
     "biharmonic": Method(biharmonic, (0.0,), lambda operator: isinstance(operator, Mask)),
     "Wiener": Method(
         wiener, BALANCES, lambda operator: isinstance(operator, GaussianBlur) and len(operator.input_shape) == 2
     ),
     "zero-filled": Method(zero_filled, (0.0,), lambda operator: isinstance(operator, MaskedFourier)),
-    "total variation": Method(total_variation, WEIGHTS, lambda operator: True),
+    "filtered backprojection": Method(
+        filtered_backprojection, WINDOWS, lambda operator: isinstance(operator, BeamIntegrals)
+    ),
+    "SART with total variation": Method(sart, SART_WEIGHTS, lambda operator: isinstance(operator, RayIntegrals)),
+    "least squares": Method(least_squares, (0.0,), lambda operator: differential(operator)),
+    "total variation": Method(
+        total_variation,
+        WEIGHTS,
+        lambda operator: not isinstance(operator, RayIntegrals) and not differential(operator),
+    ),
 }
 
 
@@ -119,16 +146,18 @@ def inverse_candidates(task: InverseProblem) -> dict[str, Candidate]:
     for name, method in METHODS.items():
         if not method.serves(operator):
             continue
-        strength, errors = method.strengths[len(method.strengths) // 2], observation.new_zeros(0)
+        strength, errors, predicted = method.strengths[len(method.strengths) // 2], observation.new_zeros(0), None
         if len(held):
             tried = []
             for tries in method.strengths:
                 restored = method.solve(operator, observation, seen, tries)
-                unseen = (operator.A(restored) - observation).flatten(1)[:, held].square().mean(0)
-                tried.append((float(unseen.mean()), tries, unseen))
-            _, strength, errors = min(tried, key=lambda entry: entry[0])
+                seen_there = operator.A(restored).flatten(1)[:, held].T
+                unseen = (seen_there.T - observation.flatten(1)[:, held]).square().mean(0)
+                tried.append((float(unseen.mean()), tries, unseen, seen_there))
+            _, strength, errors, predicted = min(tried, key=lambda entry: entry[0])
         restored = method.solve(operator, observation, everything, strength)
-        results[name] = Candidate(task.transform.clamp(restored).flatten(1).T, errors)
+        restored = task.completed(restored)
+        results[name] = Candidate(task.transform.clamp(restored).flatten(1).T, errors, predicted)
     return results
 
 

@@ -9,18 +9,22 @@ from torch import Tensor
 
 from staf._typing import Float
 from staf.operators import AreaDownsampling
-from staf.tasks.choice import Candidate, Choice, choose
+from staf.tasks.choice import MARGIN, Candidate, Choice, advantage, choose
 from staf.tasks.classical import UPSCALERS, denoising_candidates
 from staf.tasks.denoising import Denoising
 from staf.tasks.filling import filled
 from staf.tasks.inverse import InverseProblem
 from staf.tasks.inverse_classical import inverse_candidates
+from staf.tasks.mixture import mixture
 from staf.tasks.super_resolution import SuperResolution
 from staf.training.task import Predict
 
+# A mean of several results is returned where the mean squared error is less by this share at least.
+LEAST_GAIN = 1e-3
+
 
 def returned_denoising(task: Denoising, predict: Predict, model: str = "staf") -> Choice:
-    """The field, total variation or non-local means: whichever predicts held-out pixels best.
+    """The field, total variation, non-local means or a mean of them: whichever predicts held-out pixels best.
 
     >>> import numpy as np
     >>> from staf.kinds import Image
@@ -32,8 +36,9 @@ def returned_denoising(task: Denoising, predict: Predict, model: str = "staf") -
     held = task.held_out_index
     with torch.no_grad():
         seen = task.transform.clamp(predict(task.coordinates[held])).detach()
-    errors = (seen - task.target[held]).square().mean(-1).cpu()
-    return choose(model, Candidate(task.predict(predict).cpu(), errors), denoising_candidates(task))
+    target = task.target[held].cpu()
+    fit = Candidate(task.predict(predict).cpu(), (seen.cpu() - target).square().mean(-1), seen.cpu())
+    return best_of(model, fit, denoising_candidates(task), target)
 
 
 def returned_upscaling(task: SuperResolution, predict: Predict, model: str = "staf") -> Choice:
@@ -76,9 +81,32 @@ def returned_inverse(task: InverseProblem, predict: Predict, model: str = "staf"
 def chosen_of(task: InverseProblem, predict: Predict, classical: Mapping[str, Candidate], model: str) -> Choice:
     """The same among classical results that are there already."""
     held = task.held_out_index
-    errors = (task.observed_by(predict) - task.observation).square().flatten(1)[:, held].mean(0).cpu()
-    fit = Candidate(task.predict(predict).cpu(), errors)
-    return choose(model, fit, classical, what="observations")
+    seen, target = (of.flatten(1)[:, held].T.cpu() for of in (task.observed_by(predict), task.observation))
+    fit = Candidate(task.predict(predict).cpu(), (seen - target).square().mean(-1), seen)
+    return best_of(model, fit, classical, target, what="observations")
+
+
+def best_of(
+    model: str, fit: Candidate, classical: Mapping[str, Candidate], target: Tensor, *, what: str = "pixels"
+) -> Choice:
+    """The fit, a classical result, or a mean of several where that predicts held-out observations clearly better."""
+    choice = choose(model, fit, classical, what=what)
+    everything = {model: fit, **classical}
+    found = mixture(target, everything)
+    if found is None:
+        return choice
+    weights, mean = found
+    alone = everything[choice.method]
+    gain, spread = advantage(mean, alone)
+    if not gain > max(MARGIN * spread, LEAST_GAIN * alone.error**2):
+        return choice
+    shares = ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items())
+    why = (
+        f"held-out {what}: it predicts them with an error of {mean.error:.4g}, {choice.method} alone with "
+        f"{choice.errors[choice.method]:.4g}"
+    )
+    errors = {**choice.errors, "mean": mean.error}
+    return Choice(f"mean ({shares})", mean.values, why, errors, fitted=model in weights, weights=weights)
 
 
 def corrected(task: SuperResolution, values: Float[Tensor, "c h w"]) -> Float[Tensor, "n c"]:

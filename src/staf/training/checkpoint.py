@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import math
@@ -30,7 +31,8 @@ LARGEST = 1e300
 class Checkpoint:
     """A fit at a step: weights, optimiser state, batch order, best weights so far, history, the state of callbacks.
 
-    `stopped` says why the training was over, where it was the measuring that was interrupted.
+    `stopped` says why the training was over, where it was the measuring that was interrupted. `about` is the task's
+    metadata, so that the weights can be rendered without the data.
     """
 
     step: int
@@ -51,12 +53,13 @@ class Checkpoint:
     notes: list[str]
     callback_state: dict[str, Tensor]
     stopped: str | None
+    about: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write atomically."""
         history = self.history.to_plain()
         tensors = {
-            **{f"field/{name}": tensor for name, tensor in self.field.items()},
+            **{f"{file.WEIGHTS}{name}": tensor for name, tensor in self.field.items()},
             **{f"best/{name}": tensor for name, tensor in self.best.items()},
             **{f"optimiser/{name}": tensor for name, tensor in self.optimiser.items()},
             **{f"history/{name}": torch.tensor(column, dtype=torch.float64) for name, column in history.items()},
@@ -64,6 +67,7 @@ class Checkpoint:
             "batches/generator": self.generator,
         }
         metadata = {
+            **self.about,
             "kind": "checkpoint",
             "recipe": self.recipe.to_plain(),
             **{name: getattr(self, name) for name in _PLAIN},
@@ -85,7 +89,7 @@ class Checkpoint:
             return cls(
                 recipe=Recipe.from_plain(header.metadata["recipe"]),
                 history=History.from_plain(columns),
-                field=file.read_tensors(header, "field/"),
+                field=file.read_tensors(header, file.WEIGHTS),
                 best=file.read_tensors(header, "best/"),
                 optimiser=file.read_tensors(header, "optimiser/"),
                 generator=file.read_tensors(header, "batches/")["generator"],

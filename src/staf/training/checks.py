@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -11,6 +12,20 @@ from staf.storage.file import RESERVED, FileError
 from staf.training.prediction import predictor
 from staf.training.recipe import Recipe
 from staf.training.task import Task
+
+
+def check_seed(seed: object) -> int:
+    """A seed as the generators take it.
+
+    >>> check_seed(1.5)
+    Traceback (most recent call last):
+    ValueError: seed must be a whole number from -2^63 to 2^64 - 1, got 1.5
+    """
+    whole = int(seed) if isinstance(seed, Integral) and not isinstance(seed, bool) else None
+    if whole is None or not -(2**63) <= whole < 2**64:
+        shown = repr(seed) if whole is None else f"one of {len(str(abs(whole)))} digits"
+        raise ValueError(f"seed must be a whole number from -2^63 to 2^64 - 1, got {shown}")
+    return whole
 
 
 def check_budget(path: Any, saved: Recipe, **given: float | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import signal
 import tempfile
 import time
 from collections.abc import Sequence
@@ -33,6 +34,8 @@ from staf.training.trainees import OneNetwork, SeveralNetworks
 # A group of captured steps is about this long, so that progress moves and Ctrl-C is heard. Several networks wait
 # longer, because the GPU is idle between groups while all their losses are looked at.
 GROUP_SECONDS, GROUP_SECONDS_OF_SEVERAL = 0.25, 1.0
+# First steps on a GPU that take longer than this compile kernels, once on a machine: the clock then starts after them.
+COMPILING = 1.0
 
 
 @dataclass
@@ -61,6 +64,7 @@ class Loop:
         names: Sequence[str],
         chunk: int | None,
         resume: Checkpoint | None,
+        keep_when_stopped: bool = False,
     ) -> None:
         several = len(tasks) > 1
         if several and any(hasattr(callback, "finish") for callback in callbacks):
@@ -68,6 +72,9 @@ class Loop:
         self.fields, self.recipe, self.seed = fields, recipe, seed
         self.processes = current()
         self.execution, self.names = execution, names
+        self.keep_when_stopped = keep_when_stopped
+        # Where a fit that was stopped, and is measured all the same, can be resumed from.
+        self.kept: Path | None = None
         self.trainee: OneNetwork | SeveralNetworks = (
             SeveralNetworks(tasks, fields, recipe, execution) if several else OneNetwork(tasks[0], fields[0], execution)
         )
@@ -97,20 +104,22 @@ class Loop:
         # Of several processes the first one writes.
         checkpoint = checkpoint if self.processes.rank == 0 else None
         try:
-            with bar, interrupt.watch() as interruption:
-                while self._is_under_way():
-                    losses = self._advance(bar)
-                    self._look_for_divergence(losses, bar)
-                    self._tell(losses, bar)
-                    # A signal to one process ends all at the same step.
-                    signal_number = self.processes.largest(interruption.signal_number or 0)
-                    if signal_number and not self._all_diverged():
-                        interruption.signal_number = signal_number
-                        raise self._interrupted(interruption, checkpoint, bar)
-                    if checkpoint is not None and time.monotonic() - last_saved > checkpoint_seconds:
-                        self._save_if_possible(checkpoint, bar)
-                        last_saved = time.monotonic()
-            return self._measure(bar, checkpoint)
+            # One watch over both, so that no signal falls between them.
+            with interrupt.watch() as interruption:
+                with bar:
+                    while self._is_under_way():
+                        losses = self._advance(bar)
+                        self._look_for_divergence(losses, bar)
+                        self._tell(losses, bar)
+                        # A signal to one process ends all at the same step.
+                        number = self.processes.largest(interruption.signal_number or 0)
+                        if number and not self._all_diverged():
+                            interruption.signal_number = number
+                            self._stop(interruption, checkpoint, bar)
+                        elif checkpoint is not None and time.monotonic() - last_saved > checkpoint_seconds:
+                            self._save_if_possible(checkpoint, bar)
+                            last_saved = time.monotonic()
+                return self._measure(bar, checkpoint, interruption)
         finally:
             self.trainee.leave()
 
@@ -140,7 +149,8 @@ class Loop:
         with self.execution.otherwise(precision).active():
             losses = self.stepper.advance(rates)
         self.step_seconds = max((time.monotonic() - began) / count, 1e-6)
-        self.waited = self.waited or self.elapsed() - self.elapsed_before
+        if not self.waited:
+            self._start_clock(bar)
         for sentence in self.stepper.notes[said:]:
             bar.say(sentence)
         self.seconds = self.elapsed()
@@ -151,6 +161,14 @@ class Loop:
                 for i, loss in enumerate(column.tolist()):
                     course.history.append(step + i, loss, multipliers[i], self.seconds)
         return losses
+
+    def _start_clock(self, bar: Shown) -> None:
+        """After the first steps: how long they took, which is not counted where kernels were compiled."""
+        self.waited = self.elapsed() - self.elapsed_before
+        if self.waited > COMPILING and next(self.trainee.module.parameters()).is_cuda:
+            self.started += self.waited
+            bar.say(f"compiling kernels took {self.waited:.0f} s, once on this machine: time is counted from there")
+            self.waited = 1e-9
 
     def _look_for_divergence(self, losses: Tensor, bar: Shown) -> None:
         for network, trouble in self.divergence.look(self.step - len(losses), losses).items():
@@ -198,7 +216,17 @@ class Loop:
         course.confirm_after = self.elapsed() + 5 * (self.elapsed() - began)
         return f"reached {measured:.2f} dB" if measured >= target else None
 
-    def _measure(self, bar: Shown, checkpoint: Path | None) -> list[Result]:
+    def _stop(self, interruption: interrupt.Interruption, checkpoint: Path | None, bar: Shown) -> None:
+        """End the training for a signal: by `Interrupted`, or, for Ctrl-C where that is wanted, as it stands."""
+        stop = self._interrupted(interruption, checkpoint, bar)
+        if not (self.keep_when_stopped and stop.signal_number == signal.SIGINT):
+            raise stop
+        self.kept = stop.checkpoint
+        bar.say(f"stopped after step {self.step}: measuring; Ctrl-C again leaves at once, {stop.checkpoint} is saved")
+        for course in self.courses:
+            course.stopped = course.stopped or "stopped by Ctrl-C"
+
+    def _measure(self, bar: Shown, checkpoint: Path | None, interruption: interrupt.Interruption) -> list[Result]:
         """One fresh pass of each network over its points; interrupted, what was trained is kept."""
         seconds = self.elapsed()
         for network, course in enumerate(self.courses):
@@ -207,17 +235,22 @@ class Loop:
         predicts = self.trainee.finish(self.recipe, self.trainee.chunk(self.stepper.chunk), self.execution)
         final = copy.deepcopy(self.trainee.module.state_dict()) if checkpoint is not None else {}
         notes = self.stepper.notes
-        with interrupt.watch(at_once=True) as interruption:
-            try:
-                finishing = [callback for callback in self.callbacks if hasattr(callback, "finish")]
-                notes = [*(callback.finish(self.trainee.module) for callback in finishing), *notes]
-                metrics = [task.evaluate(p) for task, p in zip(self.trainee.tasks, predicts, strict=True)]
-            except KeyboardInterrupt:
-                if not interruption or self._all_diverged():
-                    raise
-                if checkpoint is not None:
-                    self.trainee.module.load_state_dict(final)
-                raise self._interrupted(interruption, checkpoint, bar) from None
+        try:
+            interruption.at_once = True
+            if interruption.is_missed:
+                self._leave_unless_diverged(interruption)
+            finishing = [callback for callback in self.callbacks if hasattr(callback, "finish")]
+            notes = [*(callback.finish(self.trainee.module) for callback in finishing), *notes]
+            metrics = [task.evaluate(p) for task, p in zip(self.trainee.tasks, predicts, strict=True)]
+        except KeyboardInterrupt:
+            if not interruption or self._all_diverged():
+                raise
+            interruption.at_once = False
+            if self.kept is not None:
+                raise interrupt.interrupted(interruption, self.kept, self.step, self.total) from None
+            if checkpoint is not None:
+                self.trainee.module.load_state_dict(final)
+            raise self._interrupted(interruption, checkpoint, bar) from None
         return [
             Result(
                 field,
@@ -229,9 +262,17 @@ class Loop:
                 course.steps,
                 str(course.stopped),
                 [*course.notes, *notes],
+                self.kept,
             )
             for field, measures, course in zip(self.fields, metrics, self.courses, strict=True)
         ]
+
+    def _leave_unless_diverged(self, interruption: interrupt.Interruption) -> None:
+        """Stop before the measuring; a fit that has diverged cannot be resumed, so Ctrl-C ends it as it would end."""
+        if not self._all_diverged():
+            raise KeyboardInterrupt
+        if self.keep_when_stopped and interruption.signal_number == signal.SIGINT:
+            interruption.take()
 
     def _put_back(self, network: int, weights: list[Tensor]) -> None:
         with torch.no_grad():
@@ -286,6 +327,7 @@ class Loop:
             notes=course.notes + stepper.notes,
             callback_state=callback_state.gather(self.callbacks),
             stopped=course.stopped,
+            about=self.trainee.tasks[0].metadata(),
         ).save(path)
 
     def _save_if_possible(self, path: Path, bar: Shown) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from torch import nn
 
@@ -12,7 +13,7 @@ from staf.training.recipe import Recipe
 
 @dataclass
 class Result:
-    """A trained field and how it came about."""
+    """A trained field and how it came about; `checkpoint` is what a fit stopped by Ctrl-C can be resumed from."""
 
     field: nn.Module
     metrics: dict[str, float]
@@ -23,3 +24,4 @@ class Result:
     steps: int
     stopped: str
     notes: list[str] = field(default_factory=list)
+    checkpoint: Path | None = None

@@ -35,11 +35,13 @@ def run(
     resume: Checkpoint | None = None,
     chunk: int | None = None,
     title: str = "fit",
+    keep_when_stopped: bool = False,
 ) -> Result:
     """Train `module` on `task` by `recipe`: `train` for one network.
 
-    SIGINT or SIGTERM ends the step under way, writes a checkpoint (to `checkpoint`, or into the current folder) and
-    raises `Interrupted`. With `checkpoint` given, it is also written every minute.
+    SIGINT, SIGTERM or SIGHUP ends the step under way, writes a checkpoint (to `checkpoint`, or into the current folder)
+    and raises `Interrupted`; with `keep_when_stopped`, after SIGINT the network is measured as it stands and returned.
+    With `checkpoint` given, it is also written every minute.
     """
     (result,) = train(
         [task],
@@ -54,6 +56,7 @@ def run(
         resume=resume,
         chunk=chunk,
         title=title,
+        keep_when_stopped=keep_when_stopped,
     )
     return result
 
@@ -73,6 +76,7 @@ def train(
     resume: Checkpoint | None = None,
     chunk: int | None = None,
     title: str = "fit",
+    keep_when_stopped: bool = False,
 ) -> list[Result]:
     """Train field i on task i by `recipe`, all at once; fields are changed in place, and end in evaluation mode.
 
@@ -82,8 +86,9 @@ def train(
     together) or a target, whichever is reached first. A network that diverges gets the weights of its best loss, one
     that reaches the target or is stopped by a callback keeps the weights of that step, and the others continue.
 
-    With `checkpoint`, a single fit that is interrupted writes one there, and one every `checkpoint_seconds`. Several
-    are not checkpointed: `Interrupted` is raised without a file.
+    With `checkpoint`, a single fit that is interrupted writes one there, and one every `checkpoint_seconds`; with
+    `keep_when_stopped` Ctrl-C ends its training and it is measured and returned. Several are not checkpointed:
+    `Interrupted` is raised without a file.
 
     >>> import numpy as np
     >>> from staf.kinds import Image
@@ -102,7 +107,7 @@ def train(
         options = {"seed": seed, "execution": execution, "progress": progress, "callbacks": callbacks, "title": title}
         several = zip(tasks, fields, names or [""] * len(tasks), strict=True)
         return [train([t], [f], recipe, names=[n], chunk=chunk, **options)[0] for t, f, n in several]  # type: ignore
-    loop = Loop(tasks, fields, recipe, seed, execution, callbacks, names, chunk, resume)
+    loop = Loop(tasks, fields, recipe, seed, execution, callbacks, names, chunk, resume, keep_when_stopped)
     bar: Shown
     if progress is None or isinstance(progress, bool):
         mode = choose_mode(progress) if loop.processes.rank == 0 else "none"

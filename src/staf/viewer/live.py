@@ -25,6 +25,11 @@ from staf.viewer.server import ViewServer
 from staf.viewer.shown import Announcement
 
 CURVE_POINTS = 400
+WAITING_SECONDS = 1.0
+WAITING = (
+    '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="1">'
+    "<title>Waiting for the first step</title></head><body><p>Waiting for the first step of the fit.</p></body></html>"
+)
 
 
 class Losses(Protocol):
@@ -143,8 +148,9 @@ class LiveView:
         }
 
     def page(self) -> str:
-        # The browser may be quicker than the first step.
-        self._first.wait(60.0)
+        # The browser may be quicker than the first step, for which kernels may have to be compiled.
+        if not self._first.wait(WAITING_SECONDS):
+            return WAITING
         with self._lock:
             return self._page
 
@@ -185,7 +191,7 @@ def original_of(signal: Any) -> bytes | None:
     """The pixels of an image as a page reads them: width, height and channels as JSON, then 8 bits a sample.
 
     >>> from staf.kinds import Image
-    >>> original_of(Image(np.zeros((2, 3), np.uint8)))[4:46].strip()
+    >>> original_of(Image(np.zeros((2, 3), np.uint8)))[4:44]
     b'{"width": 3, "height": 2, "channels": 1}'
     """
     if not hasattr(signal, "as_uint8"):

@@ -38,6 +38,7 @@ SCRIPTS = (
     "surface.js",
     "slices.js",
     "shape.js",
+    "scene.js",
     "live.js",
     "main.js",
 )
@@ -64,9 +65,9 @@ def page(field: Exportable, *, half: bool = False, served: bool = False) -> str:
         policy=policy(style, script, connect=served),
         title=text(meant.name),
         label=text(f"{meant.kind} {meant.name}: drag to move, scroll to zoom, arrow keys and + - work too"),
-        summary=text(_summary(field, meant, graph.parameters)),
+        summary=text(_summary(field, meant)),
         style=style,
-        facts=_facts(field, meant, graph.parameters, held, half=half),
+        facts=_facts(field, meant, held, half=half),
         # Inside a script element only "<" can end it.
         description="" if served else json.dumps(held.description).replace("<", "\\u003c"),
         numbers="" if served else base64.b64encode(held.numbers).decode("ascii"),
@@ -123,15 +124,20 @@ def _network(field: Exportable) -> str:
     return str(architecture.get("name", type(field.module).__name__)).upper()
 
 
-def _summary(field: Exportable, meant: Meaning, numbers: int) -> str:
-    return f"{words_of(meant)}, held by a {_network(field)} network of {numbers:,} parameters"
+def _parameters(field: Exportable) -> str:
+    return f"{sum(parameter.numel() for parameter in field.module.parameters()):,} parameters"
 
 
-def _facts(field: Exportable, meant: Meaning, numbers: int, held: Payload, *, half: bool) -> str:
+def _summary(field: Exportable, meant: Meaning) -> str:
+    network = f"{_network(field)} network of {_parameters(field)}"
+    return f"{words_of(meant)}, held by a {network}" if meant.shape else network
+
+
+def _facts(field: Exportable, meant: Meaning, held: Payload, *, half: bool) -> str:
     metrics = field.metadata.get("metrics") or {}
     facts: dict[str, Any] = {
-        "Network": f"{_network(field)}, {numbers:,} parameters",
-        "Fitted to": words_of(meant),
+        "Network": f"{_network(field)}, {_parameters(field)}",
+        **({"Fitted to": words_of(meant)} if meant.shape else {}),
         "Stored as": f"{'float16 and float32' if half else 'float32'}, {len(held.numbers) / 1e3:,.0f} kB",
         **{name: f"{value:.4g}" for name, value in metrics.items() if isinstance(value, int | float)},
         "Written by": f"staf {__version__}",

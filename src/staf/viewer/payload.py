@@ -15,6 +15,8 @@ from staf.export.meaning import Meaning
 from staf.viewer.views import view_of
 
 MOST_COORDINATES = 4
+# Of a scene: a position and a direction.
+SCENE_COORDINATES = 6
 # Smaller arrays gain nothing by float16.
 SMALL = 1024
 # The samples of an axis that nothing is known of.
@@ -40,13 +42,14 @@ def payload(graph: g.Graph, meant: Meaning, *, half: bool = False) -> Payload:
 
     What multiplies coordinates stays float32, because it holds the frequencies themselves.
 
-    >>> from staf.export.meaning import meaning
+    >>> from staf.signals.value_transform import IDENTITY
     >>> graph = g.Graph(2, [g.Dense(0, np.ones((8, 2)), np.zeros(8))])
-    >>> held = payload(graph, meaning({}))
+    >>> held = payload(graph, Meaning("values", "field", "centres", IDENTITY, {}))
     >>> held.description["steps"][0]["arrays"]["bias"], len(held.numbers)
     ({'at': 64, 'shape': [8], 'type': 'f32'}, 96)
     """
-    if graph.in_features > MOST_COORDINATES:
+    view = view_of(meant, graph.in_features)
+    if graph.in_features > (SCENE_COORDINATES if view["type"] == "scene" else MOST_COORDINATES):
         raise ExportError(
             f"cannot make a page: it shows fields of up to {MOST_COORDINATES} coordinates, and this one has "
             f"{graph.in_features}; use .onnx or .c"
@@ -58,19 +61,28 @@ def payload(graph: g.Graph, meant: Meaning, *, half: bool = False) -> Payload:
         "inputs": graph.in_features,
         "outputs": graph.out_features,
         "steps": steps,
-        "meaning": meant.to_plain() if meant.shape else {**meant.to_plain(), "value_range": _seen_range(graph)},
+        "meaning": _told(graph, meant),
         "shape": list(shape),
         "units": list(meant.units or (1.0,) * graph.in_features),
-        "view": view_of(meant, graph.in_features),
+        "view": view,
         "axes": [_axis(size, meant.convention) for size in shape],
     }
     return Payload(description, b"".join(parts))
 
 
+def _told(graph: g.Graph, meant: Meaning) -> dict[str, Any]:
+    """What the page is told of coordinates and values; the view has what else it needs of the signal."""
+    told = {name: value for name, value in meant.to_plain().items() if name != "signal"}
+    return told if meant.shape else {**told, "value_range": _seen_range(graph)}
+
+
 def _seen_range(graph: g.Graph) -> list[float]:
-    """Where the values of a field lie of which no signal tells it, at points of the cube; 1 in 100 lies outside."""
+    """Where the values of a field lie of which no signal tells it, at points of the cube; 1 in 100 lies outside.
+
+    Of a curve none does: a picture may be clipped here and there, a curve may not.
+    """
     points = np.random.default_rng(0).uniform(-1, 1, (2048, graph.in_features))
-    low, high = np.quantile(evaluate(graph, points), [0.005, 0.995])
+    low, high = np.quantile(evaluate(graph, points), [0.0, 1.0] if graph.in_features == 1 else [0.005, 0.995])
     return [float(low), float(high)] if low < high else [float(low) - 0.5, float(low) + 0.5]
 
 
@@ -84,6 +96,8 @@ def _axis(size: int, convention: str) -> dict[str, float]:
 def _step(step: g.Step, parts: list[bytes], *, half: bool) -> dict[str, Any]:
     """A step as JSON-able data; its arrays are appended to `parts`."""
     plain: dict[str, Any] = {name: value for name, value in vars(step).items() if isinstance(value, float | bool)}
+    if isinstance(step, g.Chebyshev):
+        plain["degree"] = step.degree
     if isinstance(step, g.HashGrid):
         plain["levels"] = [asdict(level) for level in step.levels]
     arrays = {}

@@ -11,11 +11,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from staf.viewer.page import text
+from staf.viewer.page import policy, text
 from staf.viewer.shown import FileShown, Shown
 
 HOST = "127.0.0.1"
 LOOK_SECONDS = 0.5
+LISTING_STYLE = (
+    ":root { color-scheme: light dark; } body { max-width: 40rem; margin: 2rem auto; padding: 0 1rem; "
+    "font: 1rem/1.6 system-ui, sans-serif; } h1 { font-size: 1.2rem; } ul { padding-left: 1.2rem; }"
+)
 
 
 class ViewServer:
@@ -150,8 +154,10 @@ class _Handler(BaseHTTPRequestHandler):
         items = "".join(
             f'<li><a href="{i}/">{text(each.name)}</a></li>' for i, each in enumerate(self.server.view.shown)
         )
-        page = f"<!DOCTYPE html><html lang=en><meta charset=utf-8><title>Fields</title><h1>Fields</h1><ul>{items}</ul>"
-        self._send(page.encode(), "text/html; charset=utf-8", policy="default-src 'none'")
+        head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        head += f"<title>Fields</title><style>{LISTING_STYLE}</style>"
+        page = f'<!DOCTYPE html><html lang="en"><head>{head}</head><body><h1>Fields</h1><ul>{items}</ul></body></html>'
+        self._send(page.encode(), "text/html; charset=utf-8", policy=policy(LISTING_STYLE, ""))
 
     def _events(self, shown: Shown) -> None:
         """Tell of every change until the browser leaves or the server closes."""

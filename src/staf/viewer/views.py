@@ -23,6 +23,8 @@ def words_of(meant: Meaning) -> str:
     >>> words_of(Meaning("image", "photo", "centres", IDENTITY, {}, (20, 30)))
     'Image of 30 × 20'
     """
+    if meant.page and "words" in meant.page:
+        return str(meant.page["words"])
     if not meant.shape:
         return meant.kind.capitalize()
     if rate := meant.described.get("rate"):

@@ -40,7 +40,7 @@ def test_layouts():
         SignalError, match="layout must be one of channels-last, channels-first, no-channels, got 'hwc'"
     ):
         staf.open(array, kind="grid", layout="hwc")
-    with pytest.raises(SignalError, match="kind must be one of image, audio, shape, grid, got 'volume'"):
+    with pytest.raises(SignalError, match=r"kind must be one of image, audio, shape, grid, .*got 'volume'"):
         staf.open(array, kind="volume")
     with pytest.raises(SignalError, match="for kind 'audio'"):
         staf.open(array, kind="audio")

@@ -129,7 +129,7 @@ def test_derivatives_are_per_sample():
     grid = Grid(np.linspace(0, 9, 10))
     field = staf.siren(1, 1, width=32, depth=2, omega0=1.0, hidden_omega0=1.0, generator=torch.Generator())
     fit = staf.fit(grid, field, steps=300, progress=False)
-    assert float(fit.field.gradient(torch.zeros(1, 1)).squeeze()) == pytest.approx(1, abs=0.1)
+    assert float(fit.field.gradient(torch.zeros(1, 1)).squeeze()) == pytest.approx(1, abs=0.15)
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,8 @@ def test_every_eighth_photo_is_for_testing_unless_the_file_says(tmp_path):
         (lambda d: d.update(camera_angle_x=7.0), "camera_angle_x must be between 0 and pi, got 7"),
         (lambda d: d.update(fl_x="long"), "fl_x must be a number"),
         (lambda d: d.update(fl_x=-3.0), "focal lengths must be positive"),
+        (lambda d: d.update(camera_model="OPENCV_FISHEYE"), "camera_model must be one of .*got 'OPENCV_FISHEYE'"),
+        (lambda d: d["frames"][0].update(k3=0.1), "k1, k2, p1 and p2 here, got k3: undistort"),
         (lambda d: d.pop("frames"), "transforms_train.json has no list of frames"),
     ],
 )

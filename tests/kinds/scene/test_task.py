@@ -8,6 +8,7 @@ import torch
 
 import staf
 from staf.kinds.scene.task import MEASURED, UPDATE_EVERY, Radiance, density_of
+from staf.ops.execution import Execution
 from staf.training import Checkpoint, run
 from tests.kinds.scene.procedural import traced
 from tests.kinds.scene.small import field, recipe, scene
@@ -149,7 +150,7 @@ def test_a_captured_step_trains():
     task = Radiance(scene(), samples=2**14, resolution=32)
     for module in (field(), staf.radiance(6, 4, activation="staf", width=32, features=32, depth=2, omega0=20.0)):
         result = run(
-            task, module.cuda(), recipe(150, precision="tf32"), execution=staf.ops.Execution("cuda"), progress=False
+            task, module.cuda(), recipe(150, precision="tf32"), execution=Execution(device="cuda"), progress=False
         )
         assert not [note for note in result.notes if "captured" in note]
         assert result.metrics["psnr"] > 15

@@ -20,7 +20,8 @@ class Fit(FitKind):
     """Fit a field to a recording.
 
     The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, reconstruction.wav, history.csv,
-    metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there, and --resume continues from it.
+    metrics.json, config.json and report.html. Ctrl-C ends the training and writes what there is, and a
+    checkpoint from which --resume continues; a second one leaves at once.
     """
 
 

@@ -7,12 +7,13 @@ import io
 import wave
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from staf._documents import Document, Entries
 from staf._extras import need
-from staf.kinds.audio.figure import DYNAMIC_RANGE_DB, spectrogram
+from staf.kinds.audio.figure import DYNAMIC_RANGE_DB, audio_comparison, spectrogram
 from staf.kinds.audio.files import FORMATS, check_format
 from staf.kinds.audio.signal import Audio
 from staf.reports.embedding import error_uri
@@ -20,7 +21,12 @@ from staf.reports.svg import Chart, padded
 from staf.reports.text import text
 from staf.signals.grid import Convention
 from staf.signals.rendering import Predict
+from staf.signals.value_transform import value_transform
 from staf.signals.view import View
+from staf.training.history import decibels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Two clips of this size keep the page under 5 MB.
 CLIP_BYTES = 1_200_000
@@ -46,6 +52,15 @@ class AudioView(View[Audio]):
 
     def page(self, convention: Convention) -> Document:
         return {"type": "sound", "rate": self.signal.rate}
+
+    def baseline(self) -> tuple[str, float]:
+        fitted = value_transform(self.signal).fitted(self.signal.values())
+        return "silence", decibels(float(fitted.double().square().mean()))
+
+    def comparison(self, reconstructions: Mapping[str, Audio]) -> Figure:
+        target = self.signal
+        waves = {title: audio.array / target.peak for title, audio in reconstructions.items()}
+        return audio_comparison(target.array / target.peak, waves, target.rate)
 
     def report_section(self, reconstruction: Audio) -> str:
         """Target, reconstruction and error: envelopes on one scale, and for the first two a spectrogram of the first

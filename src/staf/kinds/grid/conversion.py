@@ -19,6 +19,7 @@ LAYOUTS: dict[str | None, bool | None] = {
 def grid_from(source: object, name: str | None, layout: str | None) -> Grid | None:
     """A numpy array or a tensor as a grid; None for anything else.
 
+    >>> import torch
     >>> grid_from(torch.zeros(9, 4, 6, 8), "t", "channels-first")
     Grid('t', 4x6x8, 9 channels, float32)
     """

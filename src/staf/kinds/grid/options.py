@@ -25,7 +25,8 @@ class Fit(FitKind):
     """Fit a field to an array of 1 to 4 dimensions with any number of channels.
 
     The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, reconstruction.npy, history.csv,
-    metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there, and --resume continues from it.
+    metrics.json, config.json and report.html. Ctrl-C ends the training and writes what there is, and a
+    checkpoint from which --resume continues; a second one leaves at once.
     """
 
     channels: Annotated[Literal["last", "none"] | None, arg(help_behavior_hint="")] = None

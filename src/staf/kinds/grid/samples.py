@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -50,6 +51,20 @@ def has_channels(shape: tuple[int, ...], channels: bool | None) -> tuple[bool, l
         grid = "x".join(str(n) for n in shape[:-1])
         return True, [f"{size} is read as {grid} samples of {shape[-1]} channels: channels=False makes it a volume"]
     return False, [f"{size} is read as a volume of one channel: channels=True makes the last axis channels"]
+
+
+def checked_spacing(spacing: Sequence[float] | None, axes: int) -> tuple[float, ...] | None:
+    """The side of a cell along each axis, or None.
+
+    >>> checked_spacing([2, 0.5], 2)
+    (2.0, 0.5)
+    """
+    if spacing is None:
+        return None
+    sides = tuple(float(side) for side in spacing)
+    if len(sides) != axes or not all(math.isfinite(side) and side > 0 for side in sides):
+        raise SignalError(f"spacing must be {axes} positive numbers, got {sides}")
+    return sides
 
 
 def range_of(array: np.ndarray) -> tuple[tuple[float, float], list[str]]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from staf._documents import Document, Entries, Record
-from staf.kinds.grid.samples import checked_samples, has_channels, range_of, rounded
+from staf.kinds.grid.samples import checked_samples, checked_spacing, has_channels, range_of, rounded
 from staf.kinds.plain_arrays import plain_array
 from staf.signals.base import Signal, as_array
 from staf.signals.errors import NoSamples, SignalError
@@ -44,6 +44,7 @@ class Grid(Signal):
         channels: whether the last axis holds the channels. By default it does in an array of 3 or more axes whose last
             one has at most 16 entries, and `notes` says what was decided.
         name: what to call it.
+        spacing: the side of a cell along each axis, where it is known: millimetres in the files of scanners.
 
     >>> volume = Grid(np.arange(24, dtype=np.int16).reshape(2, 3, 4), channels=False, name="volume")
     >>> volume
@@ -64,6 +65,7 @@ class Grid(Signal):
         name: str = "grid",
         source: str | None = None,
         notes: Sequence[str] = (),
+        spacing: Sequence[float] | None = None,
     ) -> None:
         samples = checked_samples(plain_array(array, "a grid"))
         self.has_channels, said = has_channels(samples.shape, channels)
@@ -74,6 +76,7 @@ class Grid(Signal):
         self.name = name
         self.source = source
         self.notes = [*notes, *said, *said_of_range]
+        self.spacing = checked_spacing(spacing, self.in_features)
 
     def _set_shape(self, whole: tuple[int, ...]) -> None:
         """The grid and the channels of an array of shape `whole`."""
@@ -139,12 +142,13 @@ class Grid(Signal):
         expected = (math.prod(shape), self.out_features)
         if tuple(values.shape) != expected:
             raise SignalError(f"values must have shape {expected}, got {tuple(values.shape)}")
-        return self._with(self.encode(values.detach())().reshape(*shape, self.out_features))
+        return self._with(self.encode(values.detach())().reshape(*shape, self.out_features), self._spread_over(shape))
 
     def with_floats(self, values: Tensor, shape: Sequence[int] | None = None) -> Grid:
         shape = self.shape if shape is None else tuple(shape)
         array = values.detach().to("cpu", torch.float32).reshape(*shape, self.out_features).numpy()
-        return Grid(self._as_came(array), channels=self.has_channels, name=self.name)
+        spacing = self._spread_over(shape)
+        return Grid(self._as_came(array), channels=self.has_channels, name=self.name, spacing=spacing)
 
     def with_channels(self, channels: bool) -> Grid:
         """The same array with its last axis as channels, or as an axis of the grid.
@@ -152,13 +156,22 @@ class Grid(Signal):
         >>> Grid(np.zeros((8, 8, 5))).with_channels(False)
         Grid('grid', 8x8x5, 1 channel, float64)
         """
-        return Grid(self._samples(), channels=channels, name=self.name, source=self.source)
+        # An axis more or less has no known side.
+        spacing = self.spacing if channels == self.has_channels else None
+        return Grid(self._samples(), channels=channels, name=self.name, source=self.source, spacing=spacing)
 
-    def _with(self, array: np.ndarray) -> Grid:
+    def _with(self, array: np.ndarray, spacing: Sequence[float] | None) -> Grid:
         """Other samples (*shape, c) of the same type, with this grid's name, layout and range."""
-        grid = Grid(self._as_came(array), channels=self.has_channels, name=self.name)
+        grid = Grid(self._as_came(array), channels=self.has_channels, name=self.name, spacing=spacing)
         grid._value_range, grid.notes = self.value_range, []
         return grid
+
+    def _spread_over(self, shape: Sequence[int], crop: Windows | None = None) -> tuple[float, ...] | None:
+        """The sides of cells that divide this grid, or a part of it, into `shape`."""
+        if self.spacing is None:
+            return None
+        windows = [(0.0, float(n)) for n in self.shape] if crop is None else crop
+        return tuple(side * (b - a) / n for side, (a, b), n in zip(self.spacing, windows, shape, strict=True))
 
     def _as_came(self, array: np.ndarray) -> np.ndarray:
         """Samples (*shape, c) with or without the axis of the channels, as this grid has it."""
@@ -174,7 +187,13 @@ class Grid(Signal):
             "dtype": self.dtype.name,
             "value_range": list(self.value_range),
             "notes": list(self.notes),
+            **({} if self.spacing is None else {"spacing": list(self.spacing)}),
         }
+
+    def empty(self, shape: Sequence[int] | None = None) -> Grid:
+        grid = super().empty(shape)
+        grid.spacing = self._spread_over(grid.shape)
+        return grid
 
     @classmethod
     def from_metadata(cls, metadata: Entries) -> Grid:
@@ -189,6 +208,7 @@ class Grid(Signal):
             with_axis, dtype = record.truth("has_channels"), np.dtype(record.text("dtype"))
             low, high = record.numbers("value_range", 2)
             name, notes = record.text("name"), record.texts("notes")
+            spacing = record.numbers("spacing", len(shape)) if "spacing" in metadata else None
         except (TypeError, ValueError, SyntaxError) as error:
             raise SignalError(f"metadata of a grid is incomplete or malformed: {error}") from error
         if dtype.kind not in "biuf":
@@ -201,7 +221,33 @@ class Grid(Signal):
         grid._array, grid.has_channels, grid.dtype = None, with_axis, dtype
         grid._set_shape((*shape, channels) if with_axis else shape)
         grid._value_range, grid.name, grid.source, grid.notes = (low, high), name, None, notes
+        grid.spacing = checked_spacing(spacing, len(shape))
         return grid
+
+    @classmethod
+    def blank(
+        cls,
+        shape: Sequence[int],
+        value_range: tuple[float, float],
+        *,
+        name: str = "grid",
+        spacing: Sequence[float] | None = None,
+    ) -> Grid:
+        """A grid of float32 without samples, for what is not known yet: a task fills it.
+
+        >>> Grid.blank((64, 64), (0.0, 0.05), spacing=(0.5, 0.5))
+        Grid('grid', 64x64, 1 channel, float32, no samples)
+        """
+        described: Document = {
+            "name": name,
+            "shape": list(shape),
+            "channels": 1,
+            "has_channels": False,
+            "dtype": "float32",
+            "value_range": list(value_range),
+            "notes": [],
+        }
+        return cls.from_metadata(described if spacing is None else {**described, "spacing": list(spacing)})
 
     def output_grid(
         self,
@@ -246,7 +292,8 @@ class Grid(Signal):
         [0.125, 0.375, 0.625, 0.875]
         """
         output = self.output_grid(crop=crop, size=size, scale=scale, convention=convention)
-        return self._with(render_grid(predict, output, encode=self.encode, chunk=chunk, device=device))
+        array = render_grid(predict, output, encode=self.encode, chunk=chunk, device=device)
+        return self._with(array, self._spread_over(output.shape, crop))
 
     def render_file(
         self,
@@ -269,10 +316,17 @@ class Grid(Signal):
         return write_npy(path, (self._as_came(band) for band in bands), whole, self.dtype)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Writes an NPY file, whole or not at all, in the type and layout that the array came in."""
+        """Writes an NPY file, whole or not at all, in the type and layout that the array came in.
+
+        The suffixes .nii and .nii.gz make NIfTI files, with the size of the voxels.
+        """
         from staf.kinds.grid.files import write_npy
 
         samples = self._samples()
+        if str(path).lower().endswith((".nii", ".nii.gz")):
+            from staf.kinds.grid.medical import write_nifti
+
+            return write_nifti(path, samples, self.spacing)
         return write_npy(path, iter([samples]), samples.shape, self.dtype)
 
     def task(self, convention: Convention = "centres") -> Reconstruction:

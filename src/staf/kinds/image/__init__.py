@@ -17,7 +17,6 @@ KIND = Kind(
         *(Format("TIFF", "image", ((0, head),), _TIFF) for head in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")),
         Format("WebP", "image", ((0, b"RIFF"), (8, b"WEBP")), f"{_READING}:read_webp"),
         Format("NPY", "image", ((0, b"\x93NUMPY"),), f"{_READING}:read_npy", test=f"{_READING}:announces_image"),
-        Format("GIF", "image", ((0, b"GIF8"),)),
         Format("BMP", "image", ((0, b"BM"),)),
         Format("HEIC", "image", ((4, b"ftyphei"),)),
         Format("AVIF", "image", ((4, b"ftypavif"),)),

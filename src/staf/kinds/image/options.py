@@ -24,7 +24,8 @@ class Fit(FitKind):
     """Fit a field to an image.
 
     The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, the reconstruction, history.csv,
-    metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there, and --resume continues from it.
+    metrics.json, config.json and report.html. Ctrl-C ends the training and writes what there is, and a
+    checkpoint from which --resume continues; a second one leaves at once.
     """
 
     max_pixels: Count = None

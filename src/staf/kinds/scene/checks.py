@@ -9,6 +9,7 @@ from staf.signals.errors import SignalError
 
 Triple = tuple[float, float, float]
 LARGEST = 2**20
+BACKGROUNDS = {"white": (1.0, 1.0, 1.0), "black": (0.0, 0.0, 0.0)}
 
 
 def box(centre: Sequence[float], half: float) -> tuple[Triple, float]:

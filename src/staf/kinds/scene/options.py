@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tyro.conf import arg
 
 from staf.kinds.options import Count, ExportKind, FitKind, Flag, Number, RenderKind
+from staf.kinds.scene.checks import BACKGROUNDS
 from staf.kinds.scene.formats import FILMS, MESHES
 from staf.signals.errors import SignalError
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from staf.signals.base import Signal
     from staf.signals.grid import Convention
 
-BACKGROUNDS = {"white": (1.0, 1.0, 1.0), "black": (0.0, 0.0, 0.0)}
 Background = Annotated[Literal["white", "black"], arg(help_behavior_hint="")]
 
 
@@ -27,7 +27,8 @@ class Fit(FitKind):
 
     The folder has transforms_train.json (Blender) or transforms.json (nerfstudio). What is written (to runs/NAME-MODEL
     unless --out names another folder) is model.safetensors, reconstruction.png with the held-out views, history.csv,
-    metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there, and --resume continues from it.
+    metrics.json, config.json and report.html. Ctrl-C ends the training and writes what there is, and a
+    checkpoint from which --resume continues; a second one leaves at once.
     """
 
     downscale: Count = None

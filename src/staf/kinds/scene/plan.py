@@ -62,13 +62,13 @@ def grid_rate(s: Situation) -> Choice:
 def mlp_rate(s: Situation) -> Choice:
     """One rate for Adam and for the matrices."""
     rate = _settings(s, "radiance").rate
-    reason = f"learning rates of {rate:g}, those found for scenes of {s.spec.name} layers"
+    reason = f"learning rates of {rate:g} for the {s.spec.name} layers"
     return Choice(reason, recipe={"rate": rate, "matrix_rate": rate})
 
 
-def grid_precision(s: Situation) -> Choice:
+def precision(s: Situation) -> Choice:
     """The precision of matrix products, which is float32 on a CPU in any case."""
-    reason = "" if s.on_cpu else "products in tf32: features of a grid need no more"
+    reason = "" if s.on_cpu else "products in tf32: pictures of a scene are far from its limit, near 50 dB"
     return Choice(reason, recipe={"precision": "tf32"})
 
 
@@ -102,12 +102,17 @@ def _settings(s: Situation, network: str) -> Settings:
 
 
 # Constants of the layers come with the network; a spectrum of photos says nothing about a scene.
-_COMMON: dict[str, Rule | None] = {"constants": None, "first_frequency": None, "batch": batch, "budget": budget}
+_COMMON: dict[str, Rule | None] = {
+    "constants": None,
+    "first_frequency": None,
+    "batch": batch,
+    "budget": budget,
+    "precision": precision,
+}
 GRID_RULES: dict[str, Rule | None] = {
     **_COMMON,
     "network": grid_network,
     "optimiser": grid_optimiser,
     "rate": grid_rate,
-    "precision": grid_precision,
 }
 MLP_RULES: dict[str, Rule | None] = {**_COMMON, "network": mlp_network, "optimiser": muon, "rate": mlp_rate}

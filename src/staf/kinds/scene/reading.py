@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import torch
 from torch import Tensor
 
 from staf.kinds.scene.cameras import Cameras
+from staf.kinds.scene.intrinsics import Frame, cameras_of
 from staf.signals.errors import SignalError
 
 SPLITS = ("train", "val", "test")
@@ -22,7 +22,6 @@ MOST_BYTES = 2**26
 MOST_PHOTOS = 100_000
 # Every photo of a nerfstudio scene that this divides is kept for testing where the file names no split.
 HELD_OUT_EVERY = 8
-LENS = ("k1", "k2", "p1", "p2")
 
 
 @dataclass(frozen=True)
@@ -46,14 +45,10 @@ class Views:
         depths = None if self.depths is None else self.depths[some]
         return Views([self.names[i] for i in some], self.pixels[some], self.cameras.subset(some), depths)
 
-
-@dataclass(frozen=True)
-class Frame:
-    """One photo as its file of poses describes it."""
-
-    path: Path
-    pose: np.ndarray
-    numbers: Mapping[str, object]
+    def smaller(self, factor: int) -> Views:
+        """The photos made `factor` times smaller, by area means."""
+        pixels = np.stack([_smaller(picture, factor) for picture in self.pixels.numpy()])
+        return Views(self.names, torch.from_numpy(pixels), self.cameras.scaled(factor))
 
 
 def find_transforms(folder: Path) -> dict[str, Path]:
@@ -117,7 +112,7 @@ def read_cameras(path: Path, *, height: int, width: int) -> Cameras:
         high, wide = document.get("h"), document.get("w")
         if isinstance(high, (int, float)) and isinstance(wide, (int, float)) and min(high, wide) >= 1:
             height, width = int(high), int(wide)
-        return _cameras(document, frames, height, width)
+        return cameras_of(document, frames, height, width)
     except (OSError, ValueError) as error:
         raise SignalError(f"cannot read cameras from {str(path)!r}: {error}") from error
 
@@ -236,56 +231,9 @@ def _load(
                 f"{_shape(pictures[0])}, {frame.path.name} is {_shape(pictures[-1])}"
             )
     pixels = torch.from_numpy(np.stack([_smaller(picture, downscale) for picture in pictures]))
-    cameras = _cameras(document, frames, *pictures[0].shape[:2])
+    cameras = cameras_of(document, frames, *pictures[0].shape[:2])
     names = [frame.path.relative_to(folder.resolve()).as_posix() for frame in frames]
     return Views(names, pixels, cameras.scaled(downscale)), most
-
-
-def _cameras(document: Mapping[str, object], frames: Sequence[Frame], height: int, width: int) -> Cameras:
-    """The cameras of frames, for pictures of one size."""
-    lenses = [_lens(document, frame, height, width) for frame in frames]
-    distortion = torch.tensor([lens[4:] for lens in lenses])
-    return Cameras(
-        torch.from_numpy(np.stack([frame.pose for frame in frames])).float(),
-        torch.tensor([lens[:2] for lens in lenses]),
-        torch.tensor([lens[2:4] for lens in lenses]),
-        distortion if bool(distortion.any()) else None,
-        height,
-        width,
-    )
-
-
-def _lens(document: Mapping[str, object], frame: Frame, height: int, width: int) -> list[float]:
-    """Focal lengths, centre and distortion in pixels of the photo as it is, the frame's own before the scene's."""
-
-    def number(name: str) -> float | None:
-        value = frame.numbers.get(name, document.get(name))
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise SignalError(f"{name} must be a number, got {str(value)[:40]!r}")
-        return float(value)
-
-    # Intrinsics are for pictures of size w x h, which need not be the size of those on disk.
-    scale = width / (number("w") or width)
-    horizontal = number("fl_x")
-    angle = number("camera_angle_x")
-    if horizontal is None:
-        if angle is None:
-            raise SignalError("neither fl_x nor camera_angle_x is given: the focal length is not known")
-        if not 0 < angle < math.pi:
-            raise SignalError(f"camera_angle_x must be between 0 and pi, got {angle:g}")
-        horizontal, scale_x = width / 2 / math.tan(angle / 2), 1.0
-    else:
-        scale_x = scale
-    vertical = number("fl_y")
-    focal_x = horizontal * scale_x
-    focal_y = focal_x if vertical is None else vertical * scale
-    if not (focal_x > 0 and focal_y > 0):
-        raise SignalError(f"focal lengths must be positive, got {focal_x:g} and {focal_y:g}")
-    across, down = number("cx"), number("cy")
-    centre = [width / 2 if across is None else across * scale, height / 2 if down is None else down * scale]
-    return [focal_x, focal_y, *centre, *(number(name) or 0.0 for name in LENS)]
 
 
 def _eight_bits(array: np.ndarray) -> np.ndarray:

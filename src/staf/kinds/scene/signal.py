@@ -156,10 +156,16 @@ class Scene(Signal):
 
     def with_views(self, views: Views) -> Scene:
         """Other pictures in the same box, such as rendered ones."""
+        scene = self.with_photos(views, None)
+        scene.source, scene.notes = None, []
+        return scene
+
+    def with_photos(self, train: Views, test: Views | None) -> Scene:
+        """Other photos to fit and to be measured on, in the same box, such as fewer or smaller ones."""
         scene = self.changed()
         vars(scene).pop("_content", None)
-        scene._train, scene.test, scene.source, scene.notes = views, None, None, []
-        scene._shape = (len(views), views.cameras.height, views.cameras.width)
+        scene._train, scene.test = train, test
+        scene._shape = (len(train), train.cameras.height, train.cameras.width)
         return scene
 
     @property

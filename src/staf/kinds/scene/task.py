@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import torch
 from torch import Tensor, nn
 
+from staf.kinds.hashed_numbers import hashed_uniform
 from staf.kinds.scene.occupancy import OccupancyGrid
 from staf.kinds.scene.photos import MOST_BYTES, PhotoPool
 from staf.kinds.scene.reading import Views
@@ -187,11 +188,8 @@ class Radiance:
         return self
 
     def _uniform(self, index: Tensor) -> Tensor:
-        """Four numbers in [0, 1) for each ray, others in each step: hashes of pixel and step, which can be captured."""
-        mixed = ((index * 747796405)[:, None] + (self.draws * 2891336453 + self._salts)) & 0xFFFFFFFF
-        for _ in range(2):
-            mixed = (((mixed >> 16) ^ mixed) * 73244475) & 0xFFFFFFFF
-        return ((mixed >> 16) ^ mixed).float() / 2**32 * (1 - 2**-20)
+        """Four numbers in [0, 1) for each ray, others in each step."""
+        return hashed_uniform(index, self.draws, self._salts)
 
 
 class UpdateScene:

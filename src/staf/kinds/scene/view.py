@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from staf._documents import Document
 from staf.kinds.image.pictures import Pictures, views_of
 from staf.kinds.image.view import look_closer, notebook_row
-from staf.kinds.scene.cameras import Cameras
+from staf.kinds.scene.cameras import Cameras, nearest_to_axes, upwards
+from staf.kinds.scene.checks import BACKGROUNDS
 from staf.kinds.scene.formats import ARRAYS, FILMS, MESHES, PICTURES
-from staf.kinds.scene.options import BACKGROUNDS
 from staf.kinds.scene.paths import chosen_cameras
 from staf.kinds.scene.reading import Views, read_cameras
 from staf.kinds.scene.rendering import on_background
@@ -26,6 +27,8 @@ from staf.signals.grid import Convention
 from staf.signals.rendering import Predict
 from staf.signals.view import View
 
+# Cameras that a page can look through.
+PAGE_CAMERAS = 48
 # Views that a report shows, spread evenly over all.
 MOST_SHOWN = 6
 # Rays whose samples are about so many points of the field, for the progress of a rendering.
@@ -49,6 +52,27 @@ class SceneView(View[Scene]):
 
     def rendered_suffixes(self) -> tuple[str, ...]:
         return (*self.suffixes(), *MESHES)
+
+    def page(self, convention: Convention) -> Document:
+        """Cameras, in the frame of the box, spread evenly over those that are kept."""
+        scene, count = self.signal, len(self.signal.cameras)
+        cameras = scene.in_box(scene.cameras)
+        chosen = cameras.subset([i * count // min(count, PAGE_CAMERAS) for i in range(min(count, PAGE_CAMERAS))])
+        photos, height, width = scene.shape
+        return {
+            "type": "scene",
+            "cameras": chosen.to_plain(),
+            "background": list(scene.background),
+            "step": scene.step,
+            "up": upwards(cameras).tolist(),
+            "middle": nearest_to_axes(cameras).clamp(-1, 1).tolist(),
+            "words": f"Scene of {photos} photos of {width} × {height}",
+            "sentences": [
+                "6 coordinates: a position in [-1, 1]^3, and the unit vector of the direction in which it is seen.",
+                f"Position p is centre + half p in the scene's own units, half {scene.half:g}, centre {scene.centre}.",
+                "4 values: density per unit of position, then red, green and blue in [0, 1].",
+            ],
+        }
 
     def report_section(self, reconstruction: Scene) -> str:
         """Photos of held-out views, what the field shows there, and the error, under one magnifier."""
@@ -108,7 +132,7 @@ class SceneView(View[Scene]):
         if scene.source is None or scene.background not in names:
             return None
         words = ["--downscale", str(scene.downscale)] if scene.downscale > 1 else []
-        words += ["--background", names[scene.background], "--network", scene.network, "--half", f"{scene.half:g}"]
+        words += ["--background", names[scene.background], "--network", scene.network, "--half", repr(scene.half)]
         words += ["--ray-samples", str(scene.ray_samples)] if scene.ray_samples != RAY_SAMPLES else []
         default = Scene.read(scene.source, downscale=scene.downscale) if Path(scene.source).is_dir() else None
         return words if default is not None and default.centre == scene.centre else None
@@ -117,7 +141,7 @@ class SceneView(View[Scene]):
         scene = self.signal
         if scene.source is None:
             return "your_signal"
-        changes = f"centre={scene.centre}, half={scene.half:g}, background={scene.background}"
+        changes = f"centre={scene.centre}, half={scene.half!r}, background={scene.background}"
         changes += f", ray_samples={scene.ray_samples}, network={scene.network!r}"
         return f"staf.Scene.read({scene.source!r}, downscale={scene.downscale}).changed({changes})"
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import math
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from staf._extras import need
 from staf.kinds.scene.formats import ARRAYS, FILMS, PICTURES
 from staf.kinds.scene.reading import Views
+from staf.kinds.video.films import write_film
 from staf.signals.atomic import atomic_path
 from staf.signals.errors import SignalError
 
@@ -40,20 +38,17 @@ def write_views(views: Views, path: str | os.PathLike[str], *, depth: bool = Fal
     if suffix not in FILMS:
         raise SignalError(f"views are written as {', '.join((*PICTURES, *FILMS, *ARRAYS))}, got {path.name!r}")
     frames = np.repeat((pictures >> 8).astype(np.uint8), 3, axis=-1) if depth else pictures[..., :3]
-    data = _mp4(frames) if suffix == ".mp4" else _gif(frames)
-    with atomic_path(path) as temporary:
-        temporary.write_bytes(data)
-    return path
+    return write_film(path, frames, FRAMES_PER_SECOND[suffix], len(frames))
 
 
 def sheet(pictures: np.ndarray) -> np.ndarray:
-    """Pictures (v, h, w, c) in rows, about as wide as high; empty places are white.
+    """Pictures (v, h, w, c) in rows, in as small a square as holds them; empty places are white.
 
     >>> sheet(np.zeros((5, 2, 3, 3), np.uint8)).shape
     (6, 6, 3)
     """
     count, height, width, channels = pictures.shape
-    columns = max(1, min(count, round(math.sqrt(count * height / width))))
+    columns = min(range(count, 0, -1), key=lambda across: max(across * width, math.ceil(count / across) * height))
     rows = math.ceil(count / columns)
     if max(rows * height, columns * width) > LARGEST_SHEET:
         raise SignalError(
@@ -87,31 +82,3 @@ def _write_arrays(views: Views, path: Path) -> Path:
     with atomic_path(path) as temporary, open(temporary, "wb") as file:
         np.savez_compressed(file, pixels=views.pixels.numpy(), **arrays)
     return path
-
-
-def _gif(frames: np.ndarray) -> bytes:
-    import PIL.Image
-
-    pictures = [PIL.Image.fromarray(frame) for frame in frames]
-    buffer = io.BytesIO()
-    duration = 1000 // FRAMES_PER_SECOND[".gif"]
-    pictures[0].save(buffer, "GIF", save_all=True, append_images=pictures[1:], duration=duration, loop=0)
-    return buffer.getvalue()
-
-
-def _mp4(frames: Sequence[np.ndarray] | np.ndarray) -> bytes:
-    av = need("scene", "av")
-    # H.264 with 4:2:0 colour has sides of even length.
-    height, width = (side - side % 2 for side in frames[0].shape[:2])
-    if min(height, width) < 2:
-        raise SignalError(f"a film must have at least 2x2 pixels, got {frames[0].shape[1]}x{frames[0].shape[0]}")
-    buffer = io.BytesIO()
-    with av.open(buffer, "w", format="mp4") as container:
-        stream = container.add_stream("libx264", rate=FRAMES_PER_SECOND[".mp4"])
-        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
-        stream.options = {"crf": "18"}
-        for frame in frames:
-            picture = av.VideoFrame.from_ndarray(np.ascontiguousarray(frame[:height, :width]), format="rgb24")
-            container.mux(stream.encode(picture))
-        container.mux(stream.encode())
-    return buffer.getvalue()

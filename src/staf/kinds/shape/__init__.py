@@ -10,7 +10,7 @@ KIND = Kind(
     "shape",
     "staf.kinds.shape.signal:Shape",
     formats=(
-        Format("PLY", "shape", ((0, b"ply"),), f"{_READING}:read_ply"),
+        Format("PLY", "shape", ((0, b"ply"),), f"{_READING}:read_ply", test="staf.kinds.cloud.reading:announces_mesh"),
         Format("GLB", "shape", ((0, b"glTF"),), f"{_READING}:read_glb"),
         Format("OFF", "shape", ((0, b"OFF"),), f"{_READING}:read_off"),
         Format("OFF", "shape", ((0, b"COFF"),), f"{_READING}:read_off"),

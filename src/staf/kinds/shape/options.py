@@ -27,7 +27,8 @@ class Fit(FitKind):
     """Fit a field to the inside of a watertight mesh.
 
     The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, reconstruction.ply, history.csv,
-    metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there, and --resume continues from it.
+    metrics.json, config.json and report.html. Ctrl-C ends the training and writes what there is, and a
+    checkpoint from which --resume continues; a second one leaves at once.
     """
 
     resolution: Count = None
@@ -40,6 +41,8 @@ class Fit(FitKind):
     """Make voxels near the surface this share of those that are fitted, between 0 and 1; measures still see all."""
     band: Count = None
     """With --near-surface: how many voxels from the surface are near it (2 if not given)."""
+    signed_distance: Flag = False
+    """Fit the signed distance to 100,000 points on the mesh, by the eikonal equation, in place of its inside."""
 
     def open(self, path: Path) -> Shape:
         if self.near_surface is None and self.band is not None:
@@ -55,6 +58,8 @@ class Fit(FitKind):
 
     def problem(self, signal: Signal, seed: int) -> tuple[Signal | Task, str | None]:
         """The shape itself, or the task that prefers voxels near its surface, and a sentence about it."""
+        if self.signed_distance:
+            return self._signed_distance(signal, seed)
         if self.near_surface is None:
             return signal, None
         import torch
@@ -71,6 +76,19 @@ class Fit(FitKind):
         if task.points == signal.points:
             said = f"all voxels are fitted: {self.near_surface:g} of them or more are within {band} of the surface"
         return task, said + "; measures see every voxel"
+
+    def _signed_distance(self, signal: Signal, seed: int) -> tuple[Task, str]:
+        from staf.kinds.cloud.signal import PointCloud
+        from staf.kinds.cloud.task import SignedDistance
+        from staf.kinds.shape.signal import Shape
+
+        if self.near_surface is not None:
+            raise SignalError("--near-surface is of voxels, which --signed-distance has none of: give one of them")
+        assert isinstance(signal, Shape)
+        truth = signal if signal.watertight or signal.allow_open else None
+        cloud = PointCloud.sampled(signal, seed=seed)
+        said = f"the signed distance is fitted to {cloud.count:,} points on the mesh"
+        return SignedDistance(cloud, truth=truth, seed=seed), said
 
     def resume_hint(self) -> str | None:
         return (

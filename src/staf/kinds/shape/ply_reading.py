@@ -54,7 +54,7 @@ class Element:
 
 def parse_ply(data: bytes) -> Parsed:
     """The vertices and faces of a PLY file, as many as it announces; other elements and properties are left alone."""
-    order, elements, start = _header(data)
+    order, elements, start = parse_header(data)
     least = sum(element.count * _least(element, order) for element in elements)
     if start + least > len(data) + 1:
         counts = " and ".join(f"{element.count:,} of {element.name}" for element in elements)
@@ -69,7 +69,7 @@ def parse_ply(data: bytes) -> Parsed:
     return Parsed(vertices, faces)
 
 
-def _header(data: bytes) -> tuple[str, list[Element], int]:
+def parse_header(data: bytes) -> tuple[str, list[Element], int]:
     """The byte order ("" for text), the elements, and where their values begin."""
     end = data.find(b"end_header", 0, LONGEST_HEADER)
     start = data.find(b"\n", end) + 1 if end > 0 else 0

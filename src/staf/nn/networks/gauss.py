@@ -45,13 +45,13 @@ SPEC = NetworkSpec(
     gauss,
     formula="exp(-(sigma x)^2)",
     source="Ramasinghe and Lucey, *Beyond Periodicity*, 2022",
-    rates=Rates(full_batch=1.5e-3, soap=5e-3),
+    rates=Rates(full_batch=1.5e-3, soap=5e-3, mini_batch=(8e-3, 4e-3)),
     restoration={
         "super_resolution": Settings(4.57e-4, constants={"sigma": 5.7}),
         "denoising": Settings(2.29e-4, constants={"sigma": 5.7}),
     },
     scene={
-        "radiance": Settings(1e-3, constants={"activation": "gauss", "sigma": 40.0}),
+        "radiance": Settings(3e-4, constants={"activation": "gauss", "sigma": 40.0}),
         "radiance_grid": Settings(2e-3, constants={"activation": "gauss"}),
     },
     decoder="gauss",

@@ -96,7 +96,7 @@ SPEC = NetworkSpec(
     incode,
     formula="exp(a) sin(exp(b) omega0 x + c) + d, the four read from the target",
     source="Kazerouni et al., *INCODE: Implicit Neural Conditioning with Prior Knowledge Embeddings*, 2024",
-    rates=Rates(full_batch=1e-3, soap=1e-3),
+    rates=Rates(full_batch=1e-3, soap=1e-3, mini_batch=(1e-3, 5e-4)),
     first_layer=SineLayer(factor=0.5),
     constants={
         "audio": Constants({"harmoniser": "audio"}, from_signal={"sample_rate": "rate"}),

@@ -55,7 +55,7 @@ SPEC = NetworkSpec(
     mfn,
     formula="z_i = g_i(x) (W_i z_{i-1} + b_i), g = sin(Wx + b) exp(-gamma abs(x - mu)^2 / 2)",
     source="Fathony et al., *Multiplicative Filter Networks*, 2021",
-    rates=Rates(full_batch=1e-2, soap=1e-2),
+    rates=Rates(full_batch=1e-2, soap=1e-2, mini_batch=(8e-3, 8e-3)),
     restoration={
         "super_resolution": Settings(3.05e-3, constants={"input_scale": 74.2}),
         "denoising": Settings(1.52e-3, constants={"input_scale": 74.2}),

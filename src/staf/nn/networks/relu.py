@@ -37,7 +37,7 @@ SPEC = NetworkSpec(
     formula="max(x, 0)",
     source="Rahaman et al., *On the Spectral Bias of Neural Networks*, 2019",
     # As for ReLU on an encoding; without a search of its own.
-    rates=Rates(full_batch=1e-2, soap=1e-2),
+    rates=Rates(full_batch=1e-2, soap=1e-2, mini_batch=(8e-3, 8e-3)),
     restoration={"super_resolution": Settings(1e-2), "denoising": Settings(5e-3)},
     presets=paper_presets("ReLU", {"rate": 1e-3, "schedule": decay(0.1)}),
     summary="max(x, 0), no encoding",

@@ -58,14 +58,14 @@ SPEC = NetworkSpec(
     siren,
     formula="sin(omega0 x)",
     source="Sitzmann et al., *Implicit Neural Representations with Periodic Activation Functions*, 2020",
-    rates=Rates(full_batch=1e-3, soap=3e-3, short=1.5e-3),
+    rates=Rates(full_batch=1e-3, soap=3e-3, short=1.5e-3, mini_batch=(2e-3, 1e-3)),
     first_layer=SineLayer(),
     restoration={
         "super_resolution": Settings(3.05e-4, per_pixel=0.205, constants={"hidden_omega0": 24.7}),
         "denoising": Settings(1.64e-3, constants={"omega0": 3.74, "hidden_omega0": 7.75}),
     },
     scene={
-        "radiance": Settings(1e-3, constants={"activation": "siren", "omega0": 40.0}),
+        "radiance": Settings(5e-4, constants={"activation": "siren", "omega0": 40.0}),
         "radiance_grid": Settings(2e-3, constants={"activation": "siren"}),
     },
     decoder="siren",

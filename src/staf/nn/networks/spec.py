@@ -25,6 +25,8 @@ class Rates:
         soap: SOAP on large pictures; as `full_batch` if not given.
         short: Muon on large pictures that are trained for too few steps for SOAP; as `full_batch` if not given.
         small: Adam and Muon on small pictures, for few steps and for many; as `full_batch` if not given.
+        mini_batch: Adam and Muon on mini-batches of pictures on a CPU, for few steps and for many, from the same search
+            for every network (docs/results/data/cpu-rates.csv); half of `full_batch` if not given.
         audio_factor: the rate of Adam and Muon on full batches of audio, as a multiple of `full_batch`.
         audio_soap: SOAP on audio; two thirds of `soap` if not given.
 
@@ -36,6 +38,7 @@ class Rates:
     soap: float = 0.0
     short: float | None = None
     small: tuple[float, float] | None = None
+    mini_batch: tuple[float, float] | None = None
     audio_factor: float = 1.0
     # SOAP on full batches of audio. Half a second of the paper's recording, width 64, 500 steps: STAF at 5e-4, 1e-3,
     # 2e-3 ends at 54.5, 55.0 and 55.5 dB, by Muon at 1.5e-3 at 53.2; one second, width 96, 300 steps: at 1e-3, 2e-3 and

@@ -89,7 +89,7 @@ SPEC = NetworkSpec(
         "denoising": Settings(4.92e-3, constants={"omega0": 3.28, "hidden_omega0": 3.28, "sigma0": 4.02}),
     },
     scene={
-        "radiance": Settings(1e-3, constants={"activation": "wire", "omega0": 40.0, "sigma": 40.0}),
+        "radiance": Settings(3e-4, constants={"activation": "wire", "omega0": 40.0, "sigma": 40.0}),
         "radiance_grid": Settings(2e-3, constants={"activation": "wire"}),
     },
     presets=PRESETS,

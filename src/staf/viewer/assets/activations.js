@@ -70,6 +70,9 @@ function layerKnobs({arrays: {amplitude, frequency, phase}}) {
   ];
 }
 
+// Irrational steps that fill a cube of up to six dimensions evenly.
+const LATTICE = [0.7548777, 0.5698403, 0.4301597, 0.3247180, 0.2451223, 0.1850374];
+
 class ActivationPanel {
   /** `changed(index)` is called when the numbers of a step have changed. */
   constructor(field, changed) {
@@ -85,7 +88,7 @@ class ActivationPanel {
     const reset = button('Reset', 'Put all activations back to what was learnt', () => this.reset());
     this.element = element('div', {class: 'activations'},
       element('div', {class: 'row'}, element('span', {}, 'Layer'), this.layers, reset), this.canvas, this.caption, this.sliders);
-    this.layers.choose(0);
+    if (this.list.length) this.layers.choose(0);
     new ResizeObserver(() => this.draw()).observe(this.canvas);
   }
 
@@ -94,7 +97,7 @@ class ActivationPanel {
     const found = this.list.map(() => []), {inputs} = this.field;
     for (let n = 1; n <= 24; n++) {
       // Points of a lattice that fills the cube evenly.
-      const point = Array.from({length: inputs}, (_, k) => 2 * ((n * [0.7548777, 0.5698403, 0.4301597, 0.3247180][k]) % 1) - 1);
+      const point = Array.from({length: inputs}, (_, k) => 2 * ((n * LATTICE[k]) % 1) - 1);
       const values = this.field.everyValue(point);
       this.list.forEach(({step}, i) => found[i].push(...values[step.sources[0]]));
     }
@@ -127,10 +130,11 @@ class ActivationPanel {
   refresh() {
     for (const entry of this.list) entry.step = this.field.steps[entry.index];
     this.inputs = this.#inputs();
-    this.#choose(this.at);
+    if (this.list.length) this.#choose(this.at);
   }
 
   draw() {
+    if (!this.list.length) return;
     const {canvas} = this, ratio = window.devicePixelRatio || 1, box = canvas.getBoundingClientRect();
     if (!box.width) return;
     canvas.width = Math.round(box.width * ratio);

@@ -2,6 +2,8 @@
 // hidden numbers are kept as bits in integer textures.
 
 const MOST_QUADS = 2048;
+// Two texels for each of the four lanes.
+const POINT_ROWS = 8;
 
 /** Programs and textures of a WebGL2 context. */
 class Graphics {
@@ -109,10 +111,12 @@ const PACKED_ROWS = 64;
 
 class Engine {
   constructor(graphics, field) {
-    if (field.inputs > 4) throw new Error(`this page shows fields of up to 4 coordinates; this one has ${field.inputs}`);
     this.graphics = graphics;
     this.field = field;
-    this.quads = Math.min(MOST_QUADS, graphics.gl.getParameter(graphics.gl.MAX_TEXTURE_SIZE));
+    // Wide values in memory of at most 8 MB a lane.
+    const most = Math.floor(2 ** 19 / Math.max(...field.widths.map(groups)));
+    this.quads = Math.min(MOST_QUADS, most, graphics.gl.getParameter(graphics.gl.MAX_TEXTURE_SIZE));
+    this.points = isGiven(field) ? graphics.texture('floats', this.quads, POINT_ROWS) : null;
     this.base = new Array(field.inputs).fill(0);
     this.tables = field.steps.map((step, index) => this.#table(index));
     this.grids = field.steps.map((step) => (step.type === 'HashGrid' ? this.#grid(step) : null));
@@ -200,7 +204,8 @@ class Engine {
   *run(block, first, count) {
     const rows = yield* this.#fastRows(block, first, count);
     if (rows) this.#upload(rows);
-    else this.#draw(block, first, Math.min(count, this.capacity(block.lanes || POINTS)));
+    // A tile may have been cut before the card was found to be slow; only one cut for WebGPU does not fit.
+    else this.#draw(block, first, Math.min(count, (block.lanes || POINTS) === POINTS ? 4 * this.quads : this.quads));
   }
 
   /** The outputs from WebGPU, or null where there is none; one tile at a time. */
@@ -246,9 +251,28 @@ class Engine {
     });
   }
 
-  #draw({base, origin, alongColumns, alongRows, alongSamples, columns, samples = 1, lanes = POINTS, directions}, first, count) {
+  /** Points of a block that are given one by one, eight numbers each, as a pass reads them. */
+  #place({points}, first, count) {
+    const gl = this.graphics.gl, quads = Math.ceil(count / 4), data = new Float32Array(4 * quads * POINT_ROWS);
+    for (let n = 0; n < count; n++) {
+      for (let part = 0; part < 2; part++) {
+        const from = 8 * (first + n) + 4 * part, to = 4 * ((2 * (n % 4) + part) * quads + Math.floor(n / 4));
+        for (let k = 0; k < 4; k++) data[to + k] = points[from + k];
+      }
+    }
+    gl.activeTexture(gl.TEXTURE0);
+    gl.bindTexture(gl.TEXTURE_2D, this.points);
+    gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, quads, POINT_ROWS, gl.RGBA, gl.FLOAT, data);
+  }
+
+  #draw(block, first, count) {
+    if (block.points) this.#place(block, first, count);
+    this.#drawPasses(block, first, count);
+  }
+
+  #drawPasses({base, origin, alongColumns, alongRows, alongSamples, columns, samples = 1, lanes = POINTS, directions}, first, count) {
     const {gl} = this.graphics, quads = lanes === POINTS ? Math.ceil(count / 4) : count;
-    this.#setBase(base);
+    if (base) this.#setBase(base);
     const four = (vector) => [0, 1, 2, 3].map((k) => (vector && vector[k]) || 0);
     for (const {value, text, tables, grids, sources} of this.passes[lanes]) {
       const program = this.graphics.program(text), textures = {};
@@ -257,6 +281,7 @@ class Engine {
       sources.forEach((source, i) => {
         this.slots[this.slot.get(source)].textures.forEach((texture, lane) => { textures[`lanes_${i}_${lane}`] = texture; });
       });
+      if (this.points) textures.points = this.points;
       this.graphics.bind(program, textures);
       gl.uniform1i(program.at('first'), first);
       gl.uniform1i(program.at('columns'), columns);

@@ -1,6 +1,7 @@
 // The network of this page: its steps, its numbers, and its values in float64.
 
 const COORDINATES = 0;
+const LARGEST_LOG_DENSITY = 15;
 const PRIMES = [1, 2654435761, 805459861, 3674653429];
 
 /** The bytes of a base64 text. */
@@ -55,6 +56,7 @@ class Field {
     if (step.type === 'Dense') return step.arrays.bias.shape[0];
     if (step.type === 'Window') return step.arrays.sharpness.shape[0];
     if (step.type === 'HashGrid') return step.levels.length * step.arrays.table.shape[1];
+    if (step.type === 'Chebyshev') return step.degree * this.widths[step.sources[0]];
     return this.widths[step.sources[0]];
   }
 
@@ -95,6 +97,17 @@ const FORMULAS = {
   Finer: ({omega0}, x) => x.map((a) => Math.sin(omega0 * (Math.abs(a) + 1) * a)),
   Gauss: ({sigma}, x) => x.map((a) => Math.exp(-((sigma * a) ** 2))),
   Relu: (_, x) => x.map((a) => Math.max(a, 0)),
+  Chebyshev({degree}, x) {
+    const out = new Float64Array(degree * x.length);
+    x.forEach((a, i) => {
+      for (let d = 0, u = Math.tanh(a), before = 1, now = u; d < degree; d++) {
+        out[i * degree + d] = now;
+        [before, now] = [now, 2 * u * now - before];
+      }
+    });
+    return out;
+  },
+  Radiance: (_, x) => x.map((a, i) => (i === 0 ? Math.exp(Math.min(a, LARGEST_LOG_DENSITY)) : 1 / (1 + Math.exp(-a)))),
   Window({arrays: {centre, sharpness}}, x) {
     return Float64Array.from(sharpness.values, (sharp, i) => {
       let distance = 0;
@@ -103,7 +116,7 @@ const FORMULAS = {
     });
   },
   HashGrid({arrays: {table}, levels, smooth}, x) {
-    const features = table.shape[1], out = new Float64Array(levels.length * features), axes = x.length;
+    const features = table.shape[1], out = new Float64Array(levels.length * features), axes = levels[0].resolution.length;
     levels.forEach(({resolution, offset, rows, dense}, l) => {
       const place = resolution.map((cells, k) => ((Math.min(1, Math.max(-1, x[k])) + 1) * cells) / 2);
       const cell = place.map((p, k) => Math.min(Math.floor(p), resolution[k] - 1));

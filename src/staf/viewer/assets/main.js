@@ -1,6 +1,6 @@
 // The page: reads what it holds, chooses the view for it, and keeps both together.
 
-const VIEWS = {picture: PictureView, trace: SoundView, sound: SoundView, surface: ShapeView, slices: SliceView};
+const VIEWS = {picture: PictureView, trace: SoundView, sound: SoundView, surface: ShapeView, slices: SliceView, scene: SceneView};
 
 class App {
   constructor(description, bytes) {
@@ -31,7 +31,9 @@ class App {
       this.engine.update(index);
       this.view.changed();
     });
-    document.getElementById('activations').append(this.activations.element);
+    const panel = document.getElementById('activations');
+    panel.append(this.activations.element);
+    panel.hidden = !this.activations.list.length;
     new ResizeObserver(() => this.#resize()).observe(this.canvas);
     this.#resize();
   }
@@ -60,6 +62,13 @@ class App {
   /** A few words about what is going on. */
   status(words) {
     document.getElementById('status').textContent = words;
+  }
+
+  /** What the screen shows, as a file. */
+  savePicture() {
+    // Drawn now: a browser forgets what it has shown.
+    this.view.show();
+    this.canvas.toBlob((blob) => download(`${this.fileName}.png`, blob));
   }
 
   /** All values of a block of points, as a promise; see `Engine.read`. */

@@ -35,7 +35,7 @@ class PictureView {
         button('Fit', 'Show all of it (0)', () => plane.fit()), button('1:1', 'One pixel of the screen for each pixel (1)', () => plane.oneToOne()),
         button('−', 'Zoom out (-)', () => zoom(0.5)), button('+', 'Zoom in (+)', () => zoom(2)), this.zoomText),
       this.modes,
-      element('div', {class: 'row'}, this.lines, this.compare, button('Save PNG', 'What the screen shows, as a file', () => this.save())),
+      element('div', {class: 'row'}, this.lines, this.compare, button('Save PNG', 'What the screen shows, as a file', () => app.savePicture())),
       this.place,
     );
     if (this.plain === SCALAR && app.field.outputs > 1) {
@@ -134,11 +134,6 @@ class PictureView {
       const values = app.field.at(plane.coordinatesOf(column, row)).slice(0, 8).map((value) => value.toFixed(3));
       this.place.textContent = `row ${row.toFixed(1)}, column ${column.toFixed(1)}: ${values.join(', ')}`;
     });
-  }
-
-  save() {
-    this.app.show();
-    this.app.canvas.toBlob((blob) => download(`${this.app.fileName}.png`, blob));
   }
 
   changed() {

@@ -45,6 +45,17 @@ void sine_cosine(vec4 x, out vec4 s, out vec4 c) {
 
 // Where the points of a pass are: point m of a block of rows x columns x samples, relative to the base of the view.
 const POSITIONS = `
+#ifdef GIVEN
+// Points of more than four coordinates are given: those of a lane in two rows.
+uniform sampler2D points;
+mat4 given(int quad, int part) {
+  return mat4(texelFetch(points, ivec2(quad, part), 0), texelFetch(points, ivec2(quad, 2 + part), 0),
+    texelFetch(points, ivec2(quad, 4 + part), 0), texelFetch(points, ivec2(quad, 6 + part), 0));
+}
+mat4 place(int quad) { return given(quad, 0); }
+mat4 second_place(int quad) { return given(quad, 1); }
+#else
+mat4 second_place(int quad) { return mat4(0.0); }
 uniform int first, columns, samples;
 uniform vec4 origin, along_columns, along_rows, along_samples;
 uniform mat3x4 directions;
@@ -59,6 +70,7 @@ mat4 place(int quad) {
   return mat4(position(quad), directions[0], directions[1], directions[2]);
 #endif
 }
+#endif
 `;
 
 const LAYERS = `
@@ -83,8 +95,12 @@ mat4 dense(sampler2D table, usampler2D a, usampler2D b, usampler2D c, usampler2D
   }
   return biased(total, entry(table, 4 * count, group));
 }
-mat4 coordinate_dense(sampler2D table, mat4 here, int group) {
+mat4 coordinate_dense(sampler2D table, mat4 here, mat4 there, int group) {
+#ifdef GIVEN
+  return biased(block(table, 0, group) * here + block(table, 4, group) * there, entry(table, 8, group));
+#else
   return biased(block(table, 0, group) * here, entry(table, 4, group));
+#endif
 }
 // f(a) with f, f' and f'' at the value: the chain rule.
 mat4 chained(mat4 a, vec4 f, vec4 f1, vec4 f2) {
@@ -160,6 +176,49 @@ mat4 relu(mat4 a) {
 #else
   return chained(a, max(a[0], 0.0), step(0.0, a[0]), vec4(0.0));
 #endif
+}
+// Density and colours, from their logarithm and logits.
+mat4 radiance(mat4 a, int group) {
+  bvec4 density = bvec4(group == 0, false, false, false);
+#if LANES == 0
+  for (int lane = 0; lane < 4; lane++) a[lane] = mix(1.0 / (1.0 + exp(-a[lane])), exp(min(a[lane], LARGEST)), density);
+  return a;
+#else
+  vec4 s = 1.0 / (1.0 + exp(-a[0])), e = exp(min(a[0], LARGEST)), grown = e * step(a[0], vec4(LARGEST));
+  return chained(a, mix(s, e, density), mix(s * (1.0 - s), grown, density), mix(s * (1.0 - s) * (1.0 - 2.0 * s), grown, density));
+#endif
+}
+// T_1 to T_degree of tanh x: number n of the result is of neuron n / degree.
+mat4 chebyshev(usampler2D a, usampler2D b, usampler2D c, usampler2D d, int quad, int group, int degree, int count) {
+  mat4 made = mat4(0.0);
+  for (int part = 0; part < 4; part++) {
+    int number = 4 * group + part, i = number / degree, wanted = number % degree + 1;
+    if (i >= count) break;
+    vec4 x = vec4(lane(a, quad, i / 4)[i % 4], lane(b, quad, i / 4)[i % 4], lane(c, quad, i / 4)[i % 4], lane(d, quad, i / 4)[i % 4]);
+#if LANES == 0
+    vec4 u = tanh(clamp(x, -10.0, 10.0)), before = vec4(1.0), t = u;
+    for (int k = 1; k < wanted; k++) {
+      vec4 next = 2.0 * u * t - before;
+      before = t;
+      t = next;
+    }
+    for (int lane = 0; lane < 4; lane++) made[lane][part] = t[lane];
+#else
+    // Values, slopes and bends of the polynomials, then the chain rule for tanh.
+    float u = tanh(clamp(x.x, -10.0, 10.0)), slope = 1.0 - u * u;
+    vec3 before = vec3(1.0, 0.0, 0.0), t = vec3(u, 1.0, 0.0);
+    for (int k = 1; k < wanted; k++) {
+      vec3 next = 2.0 * u * t + vec3(0.0, 2.0 * t.x, 4.0 * t.y) - before;
+      before = t;
+      t = next;
+    }
+    float f1 = t.y * slope, f2 = t.z * slope * slope - 2.0 * u * slope * t.y;
+    made[0][part] = t.x;
+    for (int lane = 1; lane < 4; lane++) made[lane][part] = f1 * x[lane];
+    if (LANES == 1) made[3][part] += f2 * (x.y * x.y + x.z * x.z);
+#endif
+  }
+  return made;
 }
 // exp(-sharpness |x - centre|^2 / 2); the table holds base - centre, coordinate by coordinate, then the sharpness.
 mat4 window(sampler2D table, mat4 here, int group) {
@@ -300,6 +359,11 @@ mat4 hash_grid(sampler2D levels, sampler2D grid, mat4 here, int group, int featu
 }
 `;
 
+/** Whether the points of a field are given one by one, because they have more coordinates than a texel. */
+function isGiven(field) {
+  return field.inputs > 4;
+}
+
 /**
  * The passes of a network: each makes a value that another layer reads, or the output. A pass names its program's
  * text, the steps whose tables it reads and the values whose lanes it reads, in the order of the samplers.
@@ -307,7 +371,8 @@ mat4 hash_grid(sampler2D levels, sampler2D grid, mat4 here, int group, int featu
 function passesOf(field, lanes) {
   const stored = new Set([field.steps.length]);
   for (const step of field.steps) {
-    if (step.type === 'Dense' && step.sources[0] !== COORDINATES) stored.add(step.sources[0]);
+    const reads = step.type === 'Dense' || step.type === 'Chebyshev';
+    if (reads && step.sources[0] !== COORDINATES) stored.add(step.sources[0]);
   }
   return [...stored].sort((a, b) => a - b).map((value) => passOf(field, value, lanes));
 }
@@ -334,7 +399,7 @@ function passOf(field, value, lanes) {
     switch (step.type) {
       case 'Dense':
         return a === COORDINATES
-          ? `coordinate_dense(${table(index)}, here, group)`
+          ? `coordinate_dense(${table(index)}, here, there, group)`
           : `dense(${table(index)}, ${lanesOf(a)}, quad, group)`;
       case 'SineSeries': return `series(${table(index)}, ${name(a)}, group)`;
       case 'Finer': return `finer(${table(index)}, ${name(a)}, group)`;
@@ -343,8 +408,10 @@ function passOf(field, value, lanes) {
       case 'Window': return `window(${table(index)}, here, group)`;
       case 'HashGrid': {
         const grid = `grid_${grids.push(index) - 1}`;
-        return `hash_grid(${table(index)}, ${grid}, here, group, ${step.arrays.table.shape[1]}, ${step.smooth}, ${field.inputs})`;
+        return `hash_grid(${table(index)}, ${grid}, here, group, ${step.arrays.table.shape[1]}, ${step.smooth}, ${step.levels[0].resolution.length})`;
       }
+      case 'Chebyshev': return `chebyshev(${lanesOf(a)}, quad, group, ${step.degree}, ${field.widths[a]})`;
+      case 'Radiance': return `radiance(${name(a)}, group)`;
       case 'Gabor':
         return b === undefined
           ? `gabor(${table(index)}, ${name(a)}, group)`
@@ -360,12 +427,12 @@ function passOf(field, value, lanes) {
   grids.forEach((_, i) => samplers.push(`uniform sampler2D grid_${i};`));
   const complex = lines.some((line) => line.includes('gabor'));
   const text = [
-    PRECISION, `#define LANES ${lanes}`, ...samplers, ARITHMETIC, POSITIONS, LAYERS, ACTIVATIONS, complex ? GABOR : '',
+    PRECISION, `#define LANES ${lanes}`, `#define LARGEST ${LARGEST_LOG_DENSITY.toFixed(1)}`, isGiven(field) ? '#define GIVEN' : '', ...samplers, ARITHMETIC, POSITIONS, LAYERS, ACTIVATIONS, complex ? GABOR : '',
     grids.length ? GRID : '',
     ...[0, 1, 2, 3].map((lane) => `layout(location = ${lane}) out uvec4 out_${lane};`),
     'void main() {',
     '  int quad = int(gl_FragCoord.x), group = int(gl_FragCoord.y);',
-    '  mat4 here = place(quad);',
+    '  mat4 here = place(quad), there = second_place(quad);',
     ...lines.map((line) => `  ${line}`),
     ...[0, 1, 2, 3].map((lane) => `  out_${lane} = floatBitsToUint(${last}[${lane}]);`),
     '}',

@@ -4,7 +4,7 @@ class SliceView {
   constructor(app) {
     this.app = app;
     const {engine, painter, runner, canvas, field} = app, {about} = field;
-    this.names = about.view.axes || ['first', 'second', 'third', 'fourth'].slice(0, about.inputs);
+    this.names = about.view.axes || about.shape.map((_, axis) => `axis ${axis + 1}`);
     this.through = 0;
     this.places = about.shape.map((size) => size / 2);
     this.slab = {thickness: 0, largest: false};
@@ -24,23 +24,26 @@ class SliceView {
     this.zoomText = element('output', {class: 'zoom'});
     const zoom = (factor) => plane.zoomAt(plane.width / 2, plane.height / 2, factor);
     const parts = [
-      element('div', {class: 'row'}, element('span', {}, 'Across'), choice('Axis that is cut',
-        this.names.map((name, axis) => [axis, name, `Cut across the ${name} axis`]), (axis) => this.#cut(axis))),
+      element('div', {class: 'row'}, element('span', {}, 'Cut across'), choice('Axis that is cut',
+        this.names.map((name, axis) => [axis, name, `Cut across ${name}`]), (axis) => this.#cut(axis))),
       this.sliders,
     ];
     if (app.field.outputs > 1) {
       const channels = Array.from({length: app.field.outputs}, (_, channel) => [channel, String(channel + 1), `Channel ${channel + 1}`]);
       if (plane.look.mode === COLOURS) channels.unshift([-1, 'Colours', 'All channels as a colour']);
-      parts.push(element('div', {class: 'row'}, element('span', {}, 'Channel'), choice('Channel', channels, (channel) => {
+      const chooser = choice('Channel', channels, (channel) => {
         plane.look = {...plane.look, mode: channel < 0 ? COLOURS : SCALAR, channel: Math.max(0, channel)};
         plane.redraw(false);
-      })));
+      });
+      chooser.choose(channels[0][0]);
+      parts.push(element('div', {class: 'row'}, element('span', {}, 'Channel'), chooser));
     }
     if (!(plane.look.level >= 0)) {
-      parts.push(choice('What a slab shows', [[0, 'Mean', 'The mean through the slab'], [1, 'Largest', 'The largest value through the slab']], (largest) => {
+      this.modes = choice('What a slab shows', [[0, 'Mean', 'The mean through the slab'], [1, 'Largest', 'The largest value through the slab']], (largest) => {
         this.slab.largest = Boolean(largest);
         this.#place();
-      }));
+      });
+      parts.push(element('div', {class: 'row'}, element('span', {}, 'A slab shows'), this.modes));
     }
     this.lines = toggle('Sample grid', 'Lines between the samples of the original size, from 6x on (G)', (on) => {
       plane.lines = on;
@@ -52,7 +55,7 @@ class SliceView {
     this.own = element('div', {class: 'own'}, ...parts);
     app.controls.append(this.own);
     parts[0].lastChild.choose(0);
-    for (const part of parts.slice(1)) if (part.choose) part.choose(0);
+    if (this.modes) this.modes.choose(0);
     this.handlers = {
       move: (dx, dy) => plane.pan(dx, dy),
       pan: (dx, dy) => plane.pan(dx, dy),
@@ -98,7 +101,7 @@ class SliceView {
       this.#place();
     }));
     if (!(this.plane.look.level >= 0)) {
-      sliders.push(slider('slab', {min: 0, max: about.shape[axis], step: about.shape[axis] / 200, value: this.slab.thickness, show: (thick) => thick.toFixed(1)}, (thick) => {
+      sliders.push(slider('thickness', {min: 0, max: about.shape[axis], step: about.shape[axis] / 200, value: this.slab.thickness, show: (thick) => thick.toFixed(1)}, (thick) => {
         this.slab.thickness = thick;
         this.#place();
       }));

@@ -23,13 +23,14 @@ void main() {
   float sky = 0.5 + 0.5 * n.y, rim = pow(1.0 - max(0.0, n.z), 3.0);
   shown = vec4(pow(colour * (0.16 + 0.62 * key + 0.18 * fill + 0.14 * sky) + 0.06 * rim, vec3(1.0 / 1.6)), 1.0);
 }`;
+const DISTANCE = 2.8;
 const RESOLUTIONS = [32, 64, 128, 256, 512];
 
 class SurfaceView {
   constructor(app) {
     this.app = app;
     this.angles = [0.6, 0.3];
-    this.distance = 3.2;
+    this.distance = DISTANCE;
     this.shift = [0, 0];
     this.mesh = null;
     const {about} = app.field;
@@ -67,7 +68,7 @@ class SurfaceView {
   look(azimuth, elevation) {
     this.angles = [azimuth, elevation];
     this.shift = [0, 0];
-    this.distance = 3.2;
+    this.distance = DISTANCE;
     this.app.show();
   }
 

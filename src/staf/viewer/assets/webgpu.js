@@ -5,6 +5,7 @@ class WebGpu {
   static async start(field) {
     const adapter = navigator.gpu && await navigator.gpu.requestAdapter();
     if (!adapter) throw new Error('there is no WebGPU');
+    if (isGiven(field)) throw new Error('scenes are computed with WebGL2');
     const made = new WebGpu(await adapter.requestDevice(), field);
     await made.#check();
     return made;
@@ -71,12 +72,18 @@ class WebGpu {
     const known = this.pipelines[lanes];
     if (!known.has(number)) {
       const module = this.device.createShaderModule({code: wgslOf(this.field, pass, lanes, this.places)});
-      const pipeline = this.device.createComputePipeline({layout: 'auto', compute: {module, entryPoint: 'main'}});
       const order = this.passes[lanes].map(({value}) => value);
       const buffers = [this.block, this.numbers, this.values[number], ...pass.sources.map((source) => this.values[order.indexOf(source)])];
-      // A pass that reads no numbers, or no block, has no binding for them.
-      const used = buffers.map((buffer, binding) => ({binding, resource: {buffer}}));
-      known.set(number, {pipeline, group: this.device.createBindGroup({layout: pipeline.getBindGroupLayout(0), entries: used})});
+      // Said in full: a pass may leave numbers or the block unread.
+      const types = buffers.map((_, binding) => ['uniform', 'read-only-storage', 'storage'][binding] || 'read-only-storage');
+      const layout = this.device.createBindGroupLayout({
+        entries: types.map((type, binding) => ({binding, visibility: GPUShaderStage.COMPUTE, buffer: {type}})),
+      });
+      const pipeline = this.device.createComputePipeline({
+        layout: this.device.createPipelineLayout({bindGroupLayouts: [layout]}), compute: {module, entryPoint: 'main'},
+      });
+      const entries = buffers.map((buffer, binding) => ({binding, resource: {buffer}}));
+      known.set(number, {pipeline, group: this.device.createBindGroup({layout, entries})});
     }
     return known.get(number);
   }

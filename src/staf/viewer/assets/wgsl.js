@@ -110,6 +110,25 @@ fn relu(a: mat4x4f) -> mat4x4f {
   if (LANES == 0) { return mat4x4f(max(a[0], zero), max(a[1], zero), max(a[2], zero), max(a[3], zero)); }
   return chained(a, max(a[0], zero), step(zero, a[0]), zero);
 }
+fn chebyshev_lane(x: f32, wanted: i32) -> vec3f {
+  let u = tanh(clamp(x, -10.0, 10.0));
+  var before = vec3f(1.0, 0.0, 0.0);
+  var t = vec3f(u, 1.0, 0.0);
+  for (var k = 1; k < wanted; k++) {
+    let next = 2.0 * u * t + vec3f(0.0, 2.0 * t.x, 4.0 * t.y) - before;
+    before = t;
+    t = next;
+  }
+  let slope = 1.0 - u * u;
+  return vec3f(t.x, t.y * slope, t.z * slope * slope - 2.0 * u * slope * t.y);
+}
+fn chebyshev(x: vec4f, wanted: i32) -> vec4f {
+  let f = chebyshev_lane(x.x, wanted);
+  if (LANES == 0) {
+    return vec4f(f.x, chebyshev_lane(x.y, wanted).x, chebyshev_lane(x.z, wanted).x, chebyshev_lane(x.w, wanted).x);
+  }
+  return vec4f(f.x, f.y * x.y, f.y * x.z, f.y * x.w + select(0.0, f.z * (x.y * x.y + x.z * x.z), LANES == 1));
+}
 fn window(table: i32, width: i32, here: mat4x4f, group: i32) -> mat4x4f {
   let sharp = -0.5 * entry(table, width, width - 1, group);
   var e = mat4x4f();
@@ -250,10 +269,13 @@ function wgslOf(field, {value, sources}, lanes, places) {
       case 'Finer': return `finer(${at}, ${name(a)})`;
       case 'Gauss': return `gauss(${at}, ${name(a)})`;
       case 'Relu': return `relu(${name(a)})`;
+      case 'Chebyshev':
+        lines.push(polynomials(lines.length, sources.indexOf(a), field.widths[a], step.degree));
+        return `polynomials_${lines.length - 1}`;
       case 'Window': return `window(${at}, ${width}, here, group)`;
       case 'HashGrid':
         gridded = true;
-        return `hash_grid(${at}, ${height}, ${grid}, here, group, ${step.arrays.table.shape[1]}, ${step.smooth}, ${field.inputs})`;
+        return `hash_grid(${at}, ${height}, ${grid}, here, group, ${step.arrays.table.shape[1]}, ${step.smooth}, ${step.levels[0].resolution.length})`;
       case 'Gabor': return `gabor(${at}, ${name(a)}, ${b === undefined ? 'mat4x4f()' : name(b)})`;
       case 'Sum': return `sum(${name(a)}, ${name(b)})`;
       case 'Product': return `product(${name(a)}, ${name(b)})`;
@@ -281,6 +303,20 @@ function wgslOf(field, {value, sources}, lanes, places) {
         for (var lane = 0; lane < 4; lane++) { made[(4 * quad + lane) * ${count} + group] = ${last}[lane]; }
       }
     }`;
+}
+
+/** Polynomials of a stored value: number n of the result is of neuron n / degree. */
+function polynomials(number, source, width, degree) {
+  return `var polynomials_${number}: mat4x4f;
+        for (var part = 0; part < 4; part++) {
+          let made_number = 4 * group + part;
+          let neuron = made_number / ${degree};
+          if (neuron >= ${width}) { break; }
+          var x: vec4f;
+          for (var lane = 0; lane < 4; lane++) { x[lane] = source_${source}[(4 * quad + lane) * ${groups(width)} + neuron / 4][neuron % 4]; }
+          let t = chebyshev(x, made_number % ${degree} + 1);
+          for (var lane = 0; lane < 4; lane++) { polynomials_${number}[lane][part] = t[lane]; }
+        }`;
 }
 
 /** Rows of a stored value times a matrix, for the two groups of a thread. */

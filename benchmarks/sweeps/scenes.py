@@ -1,0 +1,167 @@
+"""Scenes: the default grid, the paper's perceptrons without one, decoders of every activation, in equal time.
+
+`python -m benchmarks.sweeps.scenes FOLDER --out FILE.json` fits the photos of FOLDER (transforms_train.json and the
+like) by every one of `runs`, in this order, until `--limit` seconds are over, and prints one line for each: PSNR, SSIM
+and, where its weights are found, LPIPS of all held-out views, rendered by the final weights, clamped, peak 1. `--only`
+keeps the runs whose names start with one of some words. Kernels should have been compiled before, by `--only warm-up`.
+
+Networks without a grid first look for their rate, each among the same `RATES`, for `SEARCH` seconds; the least error on
+the photos that are fitted decides, and held-out views are not looked at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import staf
+from staf._files import atomic_write
+from staf._machine import provenance
+from staf.kinds.scene.rendering import on_background
+from staf.kinds.scene.task import Radiance
+from staf.metrics import lpips
+from staf.metrics.lpips import load_lpips
+from staf.ops.execution import Execution
+from staf.planning import Budget, plan
+from staf.training import run
+
+Row = dict[str, Any]
+MODELS = ("staf", "siren", "finer", "pemlp", "gauss", "wire")
+SEEDS = (0, 1, 2)
+RATES, SEARCH = (1e-4, 3e-4, 1e-3, 3e-3), 5.0
+GRID, DECODER, PERCEPTRONS = 15.0, 10.0, 15.0
+LONG = 120.0
+# Steps whose mean error is that of the photos.
+LAST = 100
+
+
+def fit(
+    scene: staf.Scene,
+    network: str,
+    model: str,
+    *,
+    device: str,
+    seconds: float | None = None,
+    steps: int | None = None,
+    rate: float | None = None,
+    seed: int = 0,
+) -> Row:
+    """One network by its plan, with another rate if one is given."""
+    scene = scene.changed(network=network)  # type: ignore[arg-type]
+    chosen = plan(scene, Budget(seconds=seconds, steps=steps), device=device.split(":")[0], model=model)
+    recipe = chosen.recipe if rate is None else chosen.recipe.replace(rate=rate, matrix_rate=rate)
+    task, field = Radiance(scene), chosen.field(seed)
+    result = run(task, field, recipe, seed=seed, execution=Execution(device=device), progress=False)
+    last = float(np.mean(result.history.loss[-LAST:]))
+    return {
+        **result.metrics,
+        **perceptual(task, device),
+        "train_psnr": -10 * math.log10(last),
+        "steps": result.steps,
+        "seconds": result.seconds,
+        "ms_per_step": 1000 * result.seconds / max(1, result.steps),
+        "rate": recipe.rate,
+        "seed": seed,
+        "parameters": sum(p.numel() for p in field.parameters()),
+        "occupied": float(task.grid.occupied.float().mean()),
+        "stopped": result.stopped,
+        "notes": result.notes,
+    }
+
+
+def perceptual(task: Radiance, device: str) -> Row:
+    """LPIPS of the views that were rendered last, the mean over all; nothing without its weights."""
+    try:
+        model = load_lpips().to(device)
+    except (OSError, ValueError):
+        return {}
+    shown, scene = task.reconstruction, task.signal
+    assert shown is not None
+    assert scene.test is not None
+    background = torch.tensor(scene.background)
+    total = 0.0
+    for found, photo in zip(shown.train.pixels, scene.test.pixels, strict=True):
+        pair = [picture.to(device) for picture in (found.float() / 255, on_background(photo, background))]
+        with torch.no_grad():
+            total += float(lpips(*pair, data_range=1.0, model=model))
+    return {"lpips": total / len(scene.test)}
+
+
+def runs(scene: staf.Scene, rows: list[Row], device: str) -> Iterator[tuple[str, Callable[[], Row]]]:
+    """The name of each run and what makes it, the most telling first; rates come from the rows before."""
+    assert scene.test is not None
+    quick = scene.changed()
+    quick.test = scene.test.first(1)
+    for network in ("grid", "mlp"):
+        for model in MODELS:
+            yield f"warm-up {network} {model}", partial(fit, quick, network, model, steps=40, device=device)
+    whole = partial(fit, scene, device=device)
+    for seed in SEEDS:
+        yield f"grid staf {GRID:g} s seed {seed}", partial(whole, "grid", "staf", seconds=GRID, seed=seed)
+    for model in MODELS:
+        for tried in RATES:
+            name = f"rate of mlp {model} {tried:g}"
+            yield name, partial(fit, quick, "mlp", model, seconds=SEARCH, rate=tried, device=device)
+    for model in MODELS:
+        found = best_rate(rows, model)
+        yield f"mlp {model} {PERCEPTRONS:g} s", partial(whole, "mlp", model, seconds=PERCEPTRONS, rate=found)
+    for model in MODELS:
+        yield f"decoder {model} {DECODER:g} s", partial(whole, "grid", model, seconds=DECODER)
+    for network in ("mlp", "grid"):
+        rate = best_rate(rows, "staf") if network == "mlp" else None
+        yield f"long {network} staf {LONG:g} s", partial(whole, network, "staf", seconds=LONG, rate=rate)
+    for seed in SEEDS[1:]:
+        for model in MODELS:
+            name = f"mlp {model} {PERCEPTRONS:g} s seed {seed}"
+            yield name, partial(whole, "mlp", model, seconds=PERCEPTRONS, rate=best_rate(rows, model), seed=seed)
+
+
+def best_rate(rows: list[Row], model: str) -> float | None:
+    """The rate with the least error on the photos; that of the plan before anything was looked at."""
+    tried = [row for row in rows if row["run"].startswith(f"rate of mlp {model} ") and "train_psnr" in row]
+    return max(tried, key=lambda row: row["train_psnr"])["rate"] if tried else None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument("--only", nargs="*", default=[""])
+    parser.add_argument("--limit", type=float, default=float("inf"))
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    options = parser.parse_args()
+    began = time.monotonic()
+    scene = staf.open(options.folder, kind="scene")
+    rows: list[Row] = []
+    for name, make in runs(scene, rows, options.device):
+        if not name.startswith(tuple(options.only)):
+            continue
+        if time.monotonic() - began > options.limit:
+            print(f"no time left for: {name}")
+            continue
+        if torch.cuda.is_available():
+            torch.cuda.reset_peak_memory_stats()
+        try:
+            row = {"run": name, **make()}
+        except (RuntimeError, ValueError, NotImplementedError) as error:
+            row = {"run": name, "error": str(error)[:300]}
+        on_gpu = torch.cuda.max_memory_allocated() if torch.cuda.is_available() else 0
+        rows.append({**row, "wall": round(time.monotonic() - began, 1), "gpu_mebibytes": round(on_gpu / 2**20)})
+        shown = {key: round(value, 4) if isinstance(value, float) else value for key, value in rows[-1].items()}
+        print(json.dumps(shown), flush=True)
+        if options.out is not None:
+            document = {**provenance(options.device), "scene": repr(scene), "rows": rows}
+            atomic_write(options.out, json.dumps(document, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""When do trainable sines beat one frozen sine, a trainable Omega, or more width? Equal optimiser, search and seeds.
+
+    python -m paper do-sines-help --images kodak256 --recording gt_bach.wav --shapes bunny.ply lucy.ply --faces celeba
+
+Each kind of data that is given makes its parts of the tables. The first signal of each kind is for the search alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paper.data.folder import write_quick_data
+from paper.data.images import named_paths
+from paper.data.recordings import open_recording
+from paper.data.shapes import open_shape
+from paper.data.sources import Source, image_sources, open_source
+from paper.report.output import save_figure, write_tables
+from paper.runner.experiment import Context, Data, Outcome
+from paper.runner.result import RunResult
+from paper.sines.arms import ARMS
+from paper.sines.code_arms import CODE_ARMS
+from paper.sines.tables import figure, tables
+from paper.study.study import Study
+from staf._jsonable import digest
+from staf.comparison.result_file import array_hash
+
+NAME = "do-sines-help"
+FACTORS = (1 / 8, 1 / 4, 1 / 2, 2.0, 4.0, 8.0)
+PIECES = 4
+
+
+@dataclass(frozen=True)
+class SinesRun:
+    """One arm on one part: all signals and seeds of it, its search included."""
+
+    part: str
+    arm: str
+    seeds: tuple[int, ...]
+    width: int
+    steps: int
+    size: float
+    factor: float = 1.0
+    optimiser: str = "soap"
+    rates: tuple[float, ...] = ()
+    batch: int | None = None
+    first_order: bool = False
+
+
+@dataclass(frozen=True)
+class Sines:
+    """The experiment; where the signals of each part are."""
+
+    images: dict[str, Source] = field(default_factory=dict)
+    recording: str = ""
+    rate: int = 44100
+    shapes: dict[str, str] = field(default_factory=dict)
+    faces: dict[str, Source] = field(default_factory=dict)
+
+    name = NAME
+    version = 1
+    protocol = (
+        "networks of 4 layers that differ in their sines or width alone, same optimiser and schedule; learning rate "
+        "searched for each arm among the same values on the first signal of its kind, whose result is not counted; "
+        "then every seed on every other signal; measures of the final weights, one fresh pass, clamped, peak 1"
+    )
+
+    def label(self, configuration: SinesRun) -> str:
+        c = configuration
+        return f"{c.part} {c.arm}" + (f" omega0 x{c.factor:g}" if c.factor != 1 else "")
+
+    def data(self, configuration: SinesRun) -> Data:
+        part = configuration.part
+        if part == "recordings":
+            return Data(Path(self.recording).stem, array_hash(open_recording(self.recording, self.rate).array))
+        if part == "shapes":
+            bits = [open_shape(path, round(configuration.size)).volume.bits for path in self.shapes.values()]
+            return Data(f"{len(bits)} shapes", digest([array_hash(one) for one in bits]))
+        sources = self.faces if part == "codes" else self.images
+        hashes = [array_hash(open_source(source, name).array) for name, source in sources.items()]
+        return Data(f"{len(hashes)} {'faces' if part == 'codes' else 'pictures'}", digest(hashes))
+
+    def run(self, configuration: SinesRun, context: Context) -> Outcome:
+        if configuration.part == "codes":
+            return self._codes(configuration, context.device)
+        return self._fits(configuration, context.device)
+
+    def _codes(self, c: SinesRun, device: str) -> Outcome:
+        from paper.sines.code_arms import run_codes, small_faces
+
+        faces = small_faces([open_source(s, name).array for name, s in self.faces.items()], round(c.size))
+        metrics, details = run_codes(
+            c.arm, faces, width=c.width, steps=c.steps, seeds=len(c.seeds), device=device, first_order=c.first_order
+        )
+        return Outcome(metrics, details=details)
+
+    def _fits(self, c: SinesRun, device: str) -> Outcome:
+        from paper.sines.fits import RATES, fit_arm
+
+        problem = self.problem(c)
+        found = fit_arm(
+            problem, ARMS[c.arm], width=c.width, steps=c.steps, seeds=c.seeds, device=device, optimiser=c.optimiser,
+            rates=c.rates or RATES,
+        )  # fmt: skip
+        details: dict[str, Any] = {
+            "values": found.values, "measures": found.measures, "rate": found.rate, "search": found.search,
+            "steps": found.steps, "step_ms": 1000 * found.step_seconds, "parameters": found.parameters,
+            "constants": problem.constants, "width": int(found.networks[0].layers[0].out_features),  # type: ignore[union-attr, index, arg-type]
+        }  # fmt: skip
+        if c.part == "pictures":
+            details["quantised"] = _quantised(found, problem, len(c.seeds), c.steps, device)
+        return Outcome({problem.measure: found.mean}, details=details)
+
+    def problem(self, c: SinesRun) -> Any:
+        """The signals of a run."""
+        from paper.sines import signals
+
+        if c.part == "recordings":
+            return signals.recordings(open_recording(self.recording, self.rate), c.size, PIECES)
+        if c.part == "shapes":
+            opened = [open_shape(path, round(c.size)) for path in self.shapes.values()]
+            return signals.shapes(opened, list(self.shapes), 30.0, c.batch or 2**14)
+        pictures = [open_source(source, name) for name, source in self.images.items()]
+        return signals.pictures(pictures, round(c.size), c.factor)
+
+
+def _quantised(found: Any, problem: Any, seeds: int, steps: int, device: str) -> dict[str, Any]:
+    """PSNR by bits, of the first seed of every picture, before and after its float parameters are trained on."""
+    from paper.sines.quantised import BITS, REFINED, psnr_of, quantised, refined, stored_bytes
+
+    fields = found.networks[::seeds]
+    tasks = list(problem.tasks[1:] or problem.tasks)
+    rows = {}
+    for bits in BITS:
+        rough = [quantised(field, bits) for field in fields]
+        before = psnr_of(rough, tasks, device)
+        better = [refined(f, task, min(steps, REFINED), device) for f, task in zip(rough, tasks, strict=True)]
+        after = psnr_of(better, tasks, device)
+        rows[str(bits)] = {"bytes": stored_bytes(fields[0], bits), "rounded": before, "refined": after}
+    return rows
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The experiment's own options."""
+    parser.add_argument("--images", nargs="+", default=[], metavar="PATH", help="pictures; the first is for the search")
+    parser.add_argument("--pick", nargs="+", default=[], metavar="N", help="pictures by place or name (default: all)")
+    parser.add_argument("--recording", default="", metavar="PATH", help="of which 4 pieces are fitted")
+    parser.add_argument("--rate", type=int, default=44100, metavar="HZ", help="of a recording saved by numpy")
+    parser.add_argument("--shapes", nargs="+", default=[], metavar="PATH", help="meshes, or voxels as .npz")
+    parser.add_argument("--faces", nargs="+", default=[], metavar="PATH", help="pictures for the codes; at least 5")
+    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=PARTS)
+    parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=list(ARMS), metavar="ARM")
+    parser.add_argument("--codes", nargs="+", default=list(CODE_ARMS), choices=list(CODE_ARMS), metavar="CODE")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4], metavar="N")
+    parser.add_argument("--width", type=int, default=64, metavar="N")
+    parser.add_argument("--steps", type=int, default=500, metavar="N")
+    parser.add_argument("--meta-steps", type=int, default=1500, metavar="N", help="steps that learn the codes' network")
+    parser.add_argument("--side", type=int, default=96, metavar="N", help="pixels of a picture's side")
+    parser.add_argument("--face-side", type=int, default=32, metavar="N")
+    parser.add_argument("--seconds", type=float, default=0.5, metavar="S", help="of a piece of the recording")
+    parser.add_argument("--resolution", type=int, default=64, metavar="N", help="voxels of the longest side")
+    parser.add_argument("--batch", type=int, default=2**14, metavar="N", help="voxels of a step")
+    parser.add_argument("--first-order", action="store_true", help="learn the codes' network by first-order gradients")
+    parser.add_argument("--rates", nargs="+", type=float, default=[], metavar="R", help="searched (default: four)")
+    parser.add_argument(
+        "--factors", nargs="+", type=float, default=list(FACTORS), metavar="X", help="of the first omega0"
+    )
+    parser.add_argument("--optimiser", default="soap", choices=["soap", "muon", "adam"], help="of full batches")
+
+
+PARTS = ("pictures", "recordings", "shapes", "omega0", "codes")
+
+
+def sweep(arguments: argparse.Namespace) -> tuple[Sines, list[SinesRun]]:
+    """The experiment and a run for each arm of each part whose data is given."""
+    a = arguments
+    if a.quick:
+        _fill_quick(a)
+    if not (a.images or a.recording or a.shapes or a.faces):
+        raise ValueError("give --images, --recording, --shapes or --faces: at least one kind of data")
+    images = image_sources(a.images, a.pick) if a.images else {}
+    faces = image_sources(a.faces) if a.faces else {}
+    shapes = named_paths(a.shapes)
+    if faces and len(faces) < 5:
+        raise ValueError(f"--faces must be at least 5 pictures, got {len(faces)}")
+    given = {"pictures": images, "omega0": images, "recordings": a.recording, "shapes": shapes, "codes": faces}
+    sizes = {"pictures": a.side, "omega0": a.side, "recordings": a.seconds, "shapes": a.resolution}
+    seeds, rates = tuple(a.seeds), tuple(a.rates)
+    runs = []
+    for part in (part for part in a.parts if given[part]):
+        if part == "codes":
+            runs += [
+                SinesRun(part, arm, seeds, a.width, a.meta_steps, a.face_side, first_order=a.first_order)
+                for arm in a.codes
+            ]
+            continue
+        optimiser = "muon" if part == "shapes" else a.optimiser
+        for arm, factor in itertools.product(a.arms, a.factors if part == "omega0" else (1.0,)):
+            # Time is settled by the pictures.
+            if part == "omega0" and ARMS[arm].timed_as:
+                continue
+            batch = a.batch if part == "shapes" else None
+            runs.append(SinesRun(part, arm, seeds, a.width, a.steps, sizes[part], factor, optimiser, rates, batch))
+    return Sines(images, str(a.recording), a.rate, shapes, faces), runs
+
+
+def _fill_quick(arguments: argparse.Namespace) -> None:
+    """Small data of every kind."""
+    folder = Path(arguments.folder) / "data"
+    made = {option: write_quick_data(folder, option) for option in ("recording", "shapes")}
+    arguments.recording, arguments.rate = str(made["recording"] / "tone.npy"), 8000
+    arguments.shapes = [str(made["shapes"] / "octahedron.npz")]
+    faces = folder / "faces.npy"
+    np.save(faces, np.random.default_rng(0).integers(0, 256, (5, 4, 4, 3), np.uint8))
+    arguments.faces = [str(faces)]
+
+
+def draw(results: Sequence[RunResult], folder: Path) -> list[Path]:
+    """The tables as Markdown and the differences as PNG."""
+    return [write_tables(NAME, results, tables(results), folder), save_figure(figure(results), folder / f"{NAME}.png")]
+
+
+STUDY = Study(
+    NAME,
+    (__doc__ or "").splitlines()[0],
+    "images",
+    {
+        "seeds": [0, 1], "width": 6, "steps": 2, "meta_steps": 1, "side": 8, "face_side": 4, "seconds": 0.02,
+        "resolution": 12, "rates": [1e-3], "factors": [4.0], "arms": ["frozen sine", "5 sines a neuron"], "images": [],
+    },
+    add_arguments,
+    sweep,
+    tables,
+    draw,
+    "pictures, a recording, shapes, faces: those that are given are used",
+    "all parts at the default sizes: 4 min on an H200",
+)  # fmt: skip

@@ -1,0 +1,75 @@
+"""The comparison of codes: every kind by the same search on held-out training pictures, then new pictures."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from paper.data.preparation import area_means
+from paper.sines.codes import CodeSpec, encoded_psnr, meta_learn, spec_of
+
+# name -> kind, and whether it is as wide as `shifts` or has as many shared parameters.
+CODE_ARMS = {
+    "shifts (COIN++)": ("shifts", True),
+    "sines of neurons by a map": ("sines by a map", False),
+    "sines of neurons by a map, as wide": ("sines by a map", True),
+    "sines of layers": ("sines of layers", False),
+}
+LENGTH, BATCH = 60, 16
+# Steps that fit the code of a picture, in the search and in the end.
+SEARCH_STEPS, FIT_STEPS = 30, 100
+META_RATES, STEP_FACTORS, CODE_RATES = (1e-3, 3e-3), (1.0, 10.0), (1e-3, 1e-2)
+
+
+def code_spec(arm: str, width: int) -> CodeSpec:
+    """What an arm is at the width that `shifts` has."""
+    kind, as_wide = CODE_ARMS[arm]
+    return spec_of(kind, LENGTH, width, as_wide=as_wide)
+
+
+def run_codes(
+    arm: str, pictures: np.ndarray, *, width: int, steps: int, seeds: int, device: str, first_order: bool
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """Measures and details of one arm on pictures (N, h, w, 3) of bytes: 3/5 to learn from, 1/5 to search, 1/5 new."""
+    targets = torch.from_numpy(pictures.astype(np.float32) / 255).reshape(len(pictures), -1, 3).to(device)
+    points = _points(pictures.shape[1:3]).to(device)
+    cut = [0, len(targets) * 3 // 5, len(targets) * 4 // 5, len(targets)]
+    learn, search, new = (targets[a:b] for a, b in itertools.pairwise(cut))
+    spec, log, best, found = code_spec(arm, width), {}, -np.inf, None
+    for rate, step in itertools.product(META_RATES, STEP_FACTORS):
+        shared = meta_learn(
+            spec, learn, points, steps=steps, rate=rate, batch=BATCH, seeds=seeds, step=step, first_order=first_order
+        )
+        for code_rate in CODE_RATES:
+            _, after = encoded_psnr(spec, shared, search, points, steps=min(steps, SEARCH_STEPS), rate=code_rate)
+            log[f"{rate:g}, steps x{step:g}, codes {code_rate:g}"] = value = float(after.nan_to_num(0.0).mean())
+            if value > best:
+                best, found = value, (shared, code_rate)
+    assert found is not None
+    first, after = encoded_psnr(spec, found[0], new, points, steps=min(steps, FIT_STEPS), rate=found[1])
+    values = {"after 3 steps": first.mean(1).tolist(), "after 100 steps": after.mean(1).tolist()}
+    details = {
+        "values": values, "search": log, "width": spec.width, "parameters": spec.shared, "code": spec.length,
+        "pictures": [len(learn), len(search), len(new)],
+    }  # fmt: skip
+    return {"psnr": float(after.mean()), "psnr_3_steps": float(first.mean())}, details
+
+
+def small_faces(arrays: Sequence[np.ndarray], side: int) -> np.ndarray:
+    """The middle squares of pictures as area means of `side` pixels, (N, side, side, 3)."""
+    squares = []
+    for array in arrays:
+        short = min(array.shape[:2])
+        top, left = ((have - short) // 2 for have in array.shape[:2])
+        square = array[top : top + short, left : left + short, :3]
+        squares.append(square if short == side else area_means(square, (side, side)))
+    return np.stack(squares)
+
+
+def _points(shape: tuple[int, ...]) -> torch.Tensor:
+    axes = [(2 * torch.arange(size) + 1) / size - 1 for size in shape]
+    return torch.stack(torch.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 2)

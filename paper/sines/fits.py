@@ -1,0 +1,103 @@
+"""Fits of one arm: the same search for every arm on the first signal, then all seeds on the others, together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from paper.measures.step_times import clock
+from paper.sines.arms import ARMS, Arm
+from paper.sines.signals import Problem
+from staf.ops.execution import Execution
+from staf.training import Recipe, train
+from staf.training.result import Result
+
+RATES = (1e-3, 2e-3, 4e-3, 8e-3)
+# Steps of the fit that a step's time is read from.
+TIMED = 60
+
+
+@dataclass(frozen=True)
+class ArmFits:
+    """What an arm reached: its networks and measures by signal and seed, and how its rate was found."""
+
+    networks: list[nn.Module]
+    values: dict[str, list[float]]
+    measures: dict[str, list[dict[str, float]]]
+    rate: float
+    search: dict[str, float]
+    steps: int
+    step_seconds: float
+    parameters: int
+
+    @property
+    def mean(self) -> float:
+        """Mean over signals and seeds."""
+        found = [value for values in self.values.values() for value in values]
+        return sum(found) / len(found)
+
+
+def recipe(problem: Problem, steps: int, rate: float, optimiser: str) -> Recipe:
+    """The recipe of every arm: our schedule and rates of C, Omega and Phi for that optimiser."""
+    from staf.planning import recipes
+
+    found = recipes.full_batch(steps=steps) if optimiser == "soap" else recipes.default(steps=steps)
+    return found.replace(optimiser=optimiser, rate=rate, matrix_rate=rate, batch=problem.batch, precision="fp32")
+
+
+def fit_arm(
+    problem: Problem,
+    arm: Arm,
+    *,
+    width: int,
+    steps: int,
+    seeds: Sequence[int],
+    device: str,
+    optimiser: str = "soap",
+    rates: Sequence[float] = RATES,
+) -> ArmFits:
+    """Search the rate on the first signal with the first seed, then fit the other signals with every seed."""
+    own_steps, seconds = steps, step_time(problem, arm, width, min(steps, TIMED), optimiser, device)
+    if arm.timed_as:
+        slower = step_time(problem, ARMS[arm.timed_as], width, min(steps, TIMED), optimiser, device)
+        own_steps = round(steps * max(1.0, slower / seconds))
+    search: dict[str, float] = {}
+    for rate in rates:
+        (found,) = _train(problem, arm, [(0, seeds[0])], width, recipe(problem, own_steps, rate, optimiser), device)
+        search[f"{rate:g}"] = found.metrics[problem.measure]
+    best = max(rates, key=lambda rate: search[f"{rate:g}"])
+    places = range(1, len(problem.tasks)) if len(problem.tasks) > 1 else range(1)
+    found_all = []
+    # Volumes have different sizes, and mini-batches of several signals need one.
+    groups = [[place] for place in places] if problem.batch else [list(places)]
+    for group in groups:
+        pairs = [(place, seed) for place in group for seed in seeds]
+        results = _train(problem, arm, pairs, width, recipe(problem, own_steps, best, optimiser), device)
+        found_all += list(zip(pairs, results, strict=True))
+    values: dict[str, list[float]] = {}
+    measures: dict[str, list[dict[str, float]]] = {}
+    for (place, _), result in found_all:
+        values.setdefault(problem.names[place], []).append(result.metrics[problem.measure])
+        measures.setdefault(problem.names[place], []).append(dict(result.metrics))
+    networks = [result.field for _, result in found_all]
+    parameters = sum(p.numel() for p in networks[0].parameters())
+    return ArmFits(networks, values, measures, best, search, own_steps, seconds, parameters)
+
+
+def step_time(problem: Problem, arm: Arm, width: int, steps: int, optimiser: str, device: str) -> float:
+    """Seconds of a step of one network on the first signal, from a short fit whose start is not counted."""
+    short = recipe(problem, steps, RATES[0], optimiser)
+    (result,) = _train(problem, arm, [(0, 0)], width, short, device)
+    return clock(result.history.seconds).step
+
+
+def _train(
+    problem: Problem, arm: Arm, pairs: Sequence[tuple[int, int]], width: int, how: Recipe, device: str
+) -> list[Result]:
+    """A network for each pair of a signal's place and a seed, all of them trained together."""
+    tasks = [problem.tasks[place] for place, _ in pairs]
+    fields = [problem.fresh(arm, place, width, seed) for place, seed in pairs]
+    return train(tasks, fields, how, execution=Execution(device=torch.device(device)), progress=False)

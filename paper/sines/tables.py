@@ -1,0 +1,150 @@
+"""The tables and the figure of the comparison, from result files alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paper.runner.result import RunResult
+from paper.sines.arms import ARMS
+from paper.sines.code_arms import CODE_ARMS
+from staf._tables import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FROZEN = "frozen sine"
+TITLES = {
+    "pictures": "Pictures: PSNR (dB)",
+    "recordings": "Pieces of a recording: PSNR (dB)",
+    "shapes": "Shapes: -10 log10(1 - IoU) (dB)",
+}
+
+
+def tables(results: Sequence[RunResult]) -> list[Table]:
+    """A table for each part that was run."""
+    found = [_part(part, [r for r in results if _part_of(r) == part]) for part in TITLES]
+    found += [_omega0(results), _quantised(results), _codes(results)]
+    return [table for table in found if table.rows]
+
+
+def differences(results: Sequence[RunResult], part: str) -> dict[str, np.ndarray]:
+    """Arm -> its values less those of the frozen sine, pair by pair of signal and seed; none of the sine itself."""
+    values = {str(r.configuration["arm"]): _flat(r.details["values"]) for r in results if _part_of(r) == part}
+    base = values.get(FROZEN)
+    if base is None:
+        return {}
+    return {arm: own - base for arm, own in values.items() if arm != FROZEN}
+
+
+def mean_and_error(values: np.ndarray) -> str:
+    """The mean with its standard error.
+
+    >>> mean_and_error(np.array([1.0, 2.0, 3.0]))
+    '+2.00 ± 0.58'
+    """
+    error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    return f"{values.mean():+.2f} ± {error:.2f}"
+
+
+def _part(part: str, results: Sequence[RunResult]) -> Table:
+    gains = differences(results, part)
+    rows = []
+    for arm in ARMS:
+        for result in (r for r in results if r.configuration["arm"] == arm):
+            details, values = result.details, _flat(result.details["values"])
+            won = f"{(gains[arm] > 0).sum()} of {len(gains[arm])}" if arm in gains else ""
+            rows.append(
+                [
+                    arm,
+                    f"{values.mean():.2f}",
+                    mean_and_error(gains[arm]) if arm in gains else "",
+                    won,
+                    f"{details['parameters']:,}",
+                    str(details["width"]),
+                    str(details["steps"]),
+                    f"{details['step_ms']:.2f}",
+                    f"{details['rate']:g}",
+                ]
+            )
+    columns = ["network", "mean", "over the frozen sine", "pairs won", "parameters", "width", "steps", "ms a step"]
+    return Table(TITLES[part], [*columns, "rate found"], rows)
+
+
+def _omega0(results: Sequence[RunResult]) -> Table:
+    runs = [r for r in results if _part_of(r) in ("omega0", "pictures")]
+    factors = sorted({float(r.configuration["factor"]) for r in runs})
+    by_place = {(str(r.configuration["arm"]), float(r.configuration["factor"])): r for r in runs}
+    rows = []
+    for arm in ARMS if len(factors) > 1 else ():
+        cells = [by_place.get((arm, factor)) for factor in factors]
+        if sum(cell is not None for cell in cells) > 1:
+            means = [_flat(cell.details["values"]).mean() if cell is not None else math.nan for cell in cells]
+            rows.append([arm, *(f"{value:.2f}" for value in means), f"{np.nanmin(means):.2f}"])
+    return Table(
+        "Pictures, first omega0 times a factor: mean PSNR (dB)",
+        ["network", *(f"x{factor:g}" for factor in factors), "worst"],
+        rows,
+    )
+
+
+def _quantised(results: Sequence[RunResult]) -> Table:
+    rows = []
+    for arm in ARMS:
+        for result in (r for r in results if r.configuration["arm"] == arm and "quantised" in r.details):
+            kept: Mapping[str, Any] = result.details["quantised"]
+            cells = [
+                f"{np.mean(one['rounded']):.2f}, {np.mean(one['refined']):.2f} ({one['bytes'] / 1000:.1f} kB)"
+                for one in kept.values()
+            ]
+            rows.append([arm, *cells])
+            bits = [f"{bit} bits" for bit in kept]
+    title = "Pictures, matrices rounded, the rest float: PSNR (dB) as rounded, and after 100 steps of the rest"
+    return Table(title, ["network", *(bits if rows else [])], rows)
+
+
+def _codes(results: Sequence[RunResult]) -> Table:
+    rows = []
+    for arm in CODE_ARMS:
+        for result in (r for r in results if _part_of(r) == "codes" and r.configuration["arm"] == arm):
+            details = result.details
+            cells = [
+                f"{np.mean(v):.2f} ± {np.std(v, ddof=1) / math.sqrt(len(v)):.2f}" for v in details["values"].values()
+            ]
+            rows.append([arm, *cells, str(details["code"]), f"{details['parameters']:,}", str(details["width"])])
+    columns = ["code", "after 3 steps", "after 100 steps", "numbers a picture", "shared parameters", "width"]
+    return Table("Codes of new faces: PSNR (dB), mean over seeds and its standard error", columns, rows)
+
+
+def figure(results: Sequence[RunResult]) -> Figure:
+    """For each part, every pair's difference from the frozen sine, and the mean over pairs."""
+    from matplotlib.figure import Figure
+
+    parts = {part: differences(results, part) for part in TITLES}
+    parts = {part: gains for part, gains in parts.items() if gains}
+    found = Figure(figsize=(3.4 + 2.8 * max(1, len(parts)), 3.2), layout="constrained")
+    axes = np.atleast_1d(found.subplots(1, max(1, len(parts)), sharey=True))
+    names = [arm for arm in ARMS if any(arm in gains for gains in parts.values())][::-1]
+    for axis, (part, gains) in zip(axes, parts.items(), strict=False):
+        for row, arm in enumerate(names):
+            values = gains.get(arm, np.zeros(0))
+            axis.scatter(values, np.full(len(values), row), s=14, alpha=0.6, color="#0072B2", linewidths=0)
+            if len(values):
+                axis.plot([values.mean()] * 2, [row - 0.3, row + 0.3], color="black", linewidth=1.4)
+        axis.axvline(0, color="#999999", linewidth=0.8)
+        axis.set_title(TITLES[part].split(":")[0], fontsize=10)
+        axis.set_xlabel("dB over the frozen sine")
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[0].set_yticks(range(len(names)), names)
+    return found
+
+
+def _part_of(result: RunResult) -> str:
+    return str(result.configuration["part"])
+
+
+def _flat(values: Mapping[str, Sequence[float]]) -> np.ndarray:
+    return np.array([value for one in values.values() for value in one], dtype=float)

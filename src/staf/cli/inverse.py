@@ -1,0 +1,120 @@
+"""What the verbs of inverse problems share: a fit with held-out observations, beside the classical methods."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from staf._documents import Document
+from staf.cli.errors import UserError, edge
+from staf.cli.restoration import (
+    MODEL,
+    InverseOptions,
+    Start,
+    as_picture,
+    draw,
+    fit_task,
+    middle,
+    outcome,
+    predicted_by,
+    tell_choice,
+    tell_methods,
+    write,
+    write_metrics,
+)
+from staf.cli.resuming import finishing
+from staf.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from staf.api import Fit
+    from staf.signals.base import Signal
+    from staf.tasks import InverseProblem, Oracle
+
+
+def solve(
+    options: InverseOptions,
+    terminal: Terminal,
+    start: Start,
+    task: InverseProblem,
+    name: str,
+    about: Document,
+    shown: Tensor | None = None,
+) -> int:
+    """Fit a task, choose between the fit and the classical methods, and write what is returned as `name`.
+
+    `about` begins the document of metrics.json; `shown` is the observation as a picture, where that is another.
+    """
+    from staf.planning import plan as make_plan
+    from staf.tasks import KeepBestHeldOut, Oracle
+
+    with edge():
+        plan = make_plan(task, start.budget, device=options.device_name().split(":")[0], model=options.model)
+    keep = KeepBestHeldOut(task, every=10)
+    oracle = Oracle(task, every=10) if task.truth is not None else None
+    fit = fit_task(options, terminal, start, task, plan, [keep, oracle] if oracle else [keep])
+    with finishing(fit, start.folder, terminal):
+        about = {**about, "model": options.model, "kept_step": keep.best_step or fit.result.steps}
+        return _finish(terminal, start.folder, name, fit, task, about, oracle, shown)
+
+
+def _finish(
+    terminal: Terminal,
+    folder: Path,
+    name: str,
+    fit: Fit,
+    task: InverseProblem,
+    about: Document,
+    oracle: Oracle | None,
+    shown: Tensor | None,
+) -> int:
+    """Write what is returned, beside the classical methods where the truth is known, and say how good it is."""
+    from staf.tasks.classical import measured
+    from staf.tasks.inverse_classical import inverse_candidates
+    from staf.tasks.returned import chosen_of
+
+    model = str(about["model"])
+    fit.save(folder / MODEL)
+    candidates = inverse_candidates(task)
+    choice = chosen_of(task, predicted_by(fit), candidates, model)
+    files = write(folder, fit, task, name, choice)
+    if (picture := as_preview(fit.reconstruction)) is not None:
+        files["picture"] = str(picture.save(folder / f"{Path(name).stem}.png"))
+    document: Document = {**about, **outcome(fit, task, choice)}
+    if oracle is not None:
+        rows = {model: (fit.metrics, task.predict(predicted_by(fit)).cpu())}
+        rows |= {method: (measured(task, found.values), found.values) for method, found in candidates.items()}
+        rows.setdefault(choice.method, (document["metrics"], choice.values))
+        if shown is not None and shown.shape[1:] == task.signal.shape:
+            seen = as_picture(task, task.transform.clamp(shown).flatten(1).T)
+            files["observed"] = str(seen.save(folder / f"observed{Path(name).suffix}"))
+        document["methods"] = {method: measures for method, (measures, _) in rows.items()}
+        document["oracle"] = {"psnr": oracle.psnr, "step": oracle.step}
+        files["comparison"] = draw(folder, task, rows, shown)
+        tell_methods(terminal, str(about["file"]), rows, choice)
+        terminal.say(f"best step in hindsight (oracle): {oracle.psnr:.2f} dB at step {oracle.step}")
+    files |= write_metrics(folder, fit, document)
+    terminal.say(f"{files[Path(name).stem]}: {choice.method}")
+    tell_choice(terminal, choice)
+    terminal.finish({**document, "out": str(folder), "files": files})
+    return 0
+
+
+def as_preview(signal: Signal) -> Signal | None:
+    """A grey picture of a grid of two or three axes, from its lowest to its highest value; of a volume the middle."""
+    import numpy as np
+
+    from staf.kinds import Grid, Image
+
+    if not isinstance(signal, Grid) or signal.in_features not in (2, 3) or signal.out_features != 1:
+        return None
+    layer = middle(signal.array, 2)[..., 0].astype(np.float64)
+    low, high = signal.value_range
+    return Image(np.clip(np.rint((layer - low) / (high - low) * 255), 0, 255).astype(np.uint8))
+
+
+def check_held_out(share: float) -> None:
+    """Refuse a share that leaves nothing to fit, or nothing to choose by."""
+    if not 0 < share < 1:
+        raise UserError(f"--held-out must lie between 0 and 1, got {share:g}")

@@ -1,0 +1,81 @@
+"""Cameras of the frames of a transforms.json: poses, focal lengths, centres and lens distortion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from staf.kinds.scene.cameras import Cameras
+from staf.signals.errors import SignalError
+
+LENS = ("k1", "k2", "p1", "p2")
+# Terms and models of lenses that are not computed: a photo read without them would be fitted to wrong rays.
+OTHER_LENS = ("k3", "k4", "k5", "k6")
+CAMERA_MODELS = ("OPENCV", "PINHOLE", "SIMPLE_PINHOLE", "RADIAL", "SIMPLE_RADIAL", "PERSPECTIVE")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One photo as its file of poses describes it."""
+
+    path: Path
+    pose: np.ndarray
+    numbers: Mapping[str, object]
+
+
+def cameras_of(document: Mapping[str, object], frames: Sequence[Frame], height: int, width: int) -> Cameras:
+    """The cameras of frames, for pictures of one size."""
+    lenses = [_lens(document, frame, height, width) for frame in frames]
+    distortion = torch.tensor([lens[4:] for lens in lenses])
+    return Cameras(
+        torch.from_numpy(np.stack([frame.pose for frame in frames])).float(),
+        torch.tensor([lens[:2] for lens in lenses]),
+        torch.tensor([lens[2:4] for lens in lenses]),
+        distortion if bool(distortion.any()) else None,
+        height,
+        width,
+    )
+
+
+def _lens(document: Mapping[str, object], frame: Frame, height: int, width: int) -> list[float]:
+    """Focal lengths, centre and distortion in pixels of the photo as it is, the frame's own before the scene's."""
+
+    def number(name: str) -> float | None:
+        value = frame.numbers.get(name, document.get(name))
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise SignalError(f"{name} must be a number, got {str(value)[:40]!r}")
+        return float(value)
+
+    model = frame.numbers.get("camera_model", document.get("camera_model", CAMERA_MODELS[0]))
+    if model not in CAMERA_MODELS:
+        raise SignalError(f"camera_model must be one of {', '.join(CAMERA_MODELS)}, got {str(model)[:40]!r}")
+    beyond = next((name for name in OTHER_LENS if number(name)), None)
+    if beyond is not None:
+        raise SignalError(f"lenses have k1, k2, p1 and p2 here, got {beyond}: undistort the photos first")
+    # Intrinsics are for pictures of size w x h, which need not be the size of those on disk.
+    scale = width / (number("w") or width)
+    horizontal = number("fl_x")
+    angle = number("camera_angle_x")
+    if horizontal is None:
+        if angle is None:
+            raise SignalError("neither fl_x nor camera_angle_x is given: the focal length is not known")
+        if not 0 < angle < math.pi:
+            raise SignalError(f"camera_angle_x must be between 0 and pi, got {angle:g}")
+        horizontal, scale_x = width / 2 / math.tan(angle / 2), 1.0
+    else:
+        scale_x = scale
+    vertical = number("fl_y")
+    focal_x = horizontal * scale_x
+    focal_y = focal_x if vertical is None else vertical * scale
+    if not (focal_x > 0 and focal_y > 0):
+        raise SignalError(f"focal lengths must be positive, got {focal_x:g} and {focal_y:g}")
+    across, down = number("cx"), number("cy")
+    centre = [width / 2 if across is None else across * scale, height / 2 if down is None else down * scale]
+    return [focal_x, focal_y, *centre, *(number(name) or 0.0 for name in LENS)]

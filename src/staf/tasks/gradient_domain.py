@@ -1,0 +1,156 @@
+"""The gradient domain: a picture from its gradients or its Laplacian, and one picture cloned into another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from staf._documents import Document
+from staf._typing import Bool
+from staf.operators import Composed, Gradient, Laplacian, Mask, Window
+from staf.signals.base import Signal
+from staf.tasks.inverse import InverseProblem
+from staf.tasks.whole_grid import whole_grid
+from staf.training.task import Predict
+
+
+class GradientDomain(InverseProblem):
+    """Fit a field whose differences are what is observed; they leave each channel's mean open, which is `means`.
+
+    Args:
+        signal: the kind, grid and range of the result.
+        operator: `Gradient(shape)` or `Laplacian(shape)`.
+        observation: (c, *operator.output_shape), in the signal's own units per sample.
+        means: of each channel of the result, in the signal's own units.
+
+    >>> import numpy as np
+    >>> from staf.kinds import Image
+    >>> photo = Image(np.arange(64, dtype=np.uint8).reshape(8, 8))
+    >>> task = GradientDomain.of(photo, Gradient((8, 8)))
+    >>> task.observation.shape
+    torch.Size([1, 2, 8, 8])
+    """
+
+    def __init__(
+        self,
+        signal: Signal,
+        operator: Gradient | Laplacian,
+        observation: Tensor,
+        *,
+        means: Sequence[float],
+        truth: Signal | None = None,
+        held_out: float = 0.0,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__(signal, operator, observation, truth=truth, held_out=held_out, generator=generator)
+        if len(means) != signal.out_features:
+            raise ValueError(f"means must hold {signal.out_features} numbers, one for each channel, got {len(means)}")
+        self.means = self.transform.fitted(torch.tensor([float(mean) for mean in means]))
+
+    @classmethod
+    def of(
+        cls,
+        truth: Signal,
+        operator: Gradient | Laplacian,
+        *,
+        held_out: float = 0.0,
+        generator: torch.Generator | None = None,
+    ) -> GradientDomain:
+        """The task of a known picture, whose differences and means are taken."""
+        values = truth.values().T.reshape(truth.out_features, *truth.shape)
+        means = values.flatten(1).mean(1).tolist()
+        observation = operator.A(values)
+        return cls(truth, operator, observation, means=means, truth=truth, held_out=held_out, generator=generator)
+
+    def completed(self, values: Tensor) -> Tensor:
+        """The same picture (c, *shape) with the means that are known."""
+        shift = self.means.to(values) - values.flatten(1).mean(1)
+        return values + shift.reshape(-1, *[1] * (values.dim() - 1))
+
+    def predict(self, predict: Predict) -> Tensor:
+        """The field on the signal's grid, (n, c), with the known means, clamped."""
+        loose = self.transform._replace(low=-torch.inf, high=torch.inf)
+        values = whole_grid(predict, self.signal.shape, loose, self.convention, self.target.device)
+        return self.transform.clamp(self.completed(values.T).T)
+
+    def metadata(self) -> Document:
+        return {**super().metadata(), "task": "gradient_domain"}
+
+
+class SeamlessCloning(InverseProblem):
+    """A picture whose gradients are the source's in a region, and which is the target around it (Poisson editing).
+
+    What is observed are the differences between neighbours of which one at least is inside, less what the pixels
+    outside add to them; so the field is fitted inside alone, and meets the target at the border.
+
+    Args:
+        target, source: pictures of one size and kind.
+        inside: true in the region. It must leave out some pixel.
+        mixed: where the target's difference is larger than the source's, keep it: for sources with holes.
+
+    >>> import numpy as np
+    >>> from staf.kinds import Image
+    >>> target, source = (Image(np.full((8, 8), value, np.uint8)) for value in (200, 40))
+    >>> region = torch.zeros(8, 8, dtype=torch.bool)
+    >>> region[2:5, 2:5] = True
+    >>> SeamlessCloning(target, source, region).observation.shape
+    torch.Size([1, 24])
+    """
+
+    def __init__(
+        self,
+        target: Signal,
+        source: Signal,
+        inside: Bool[Tensor, "h w"],
+        *,
+        mixed: bool = False,
+        held_out: float = 0.0,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        if (source.shape, source.out_features) != (target.shape, target.out_features):
+            raise ValueError(
+                f"source must have the target's shape {target.shape} and {target.out_features} channels, got "
+                f"{source.shape} and {source.out_features}"
+            )
+        if tuple(inside.shape) != target.shape or not inside.any() or inside.all():
+            raise ValueError(f"inside must be true for some of the {target.shape} pixels, and not for all")
+        around, within = (signal.values().T.reshape(signal.out_features, *signal.shape) for signal in (target, source))
+        gradient = Gradient(target.shape)
+        edges = touching(inside)
+        wanted = gradient.A(within)
+        if mixed:
+            own = gradient.A(around)
+            wanted = torch.where(own.abs() > wanted.abs(), own, wanted)
+        observation = Mask(edges).A(wanted - gradient.A(around * ~inside))
+        operator = Composed(Window(inside), gradient, Mask(edges))
+        super().__init__(target.empty(), operator, observation, held_out=held_out, generator=generator)
+        self.inside, self.around = inside, self.transform.fitted(around)
+
+    def completed(self, values: Tensor) -> Tensor:
+        """The picture (c, h, w) with the target's pixels outside."""
+        return torch.where(self.inside.to(values.device), values, self.around.to(values))
+
+    def predict(self, predict: Predict) -> Tensor:
+        """The field inside and the target outside, (n, c), clamped."""
+        values = super().predict(predict)
+        return self.completed(values.T.reshape(-1, *self.signal.shape)).flatten(1).T
+
+    def metadata(self) -> Document:
+        return {**super().metadata(), "task": "seamless_cloning"}
+
+
+def touching(inside: Bool[Tensor, "*shape"]) -> Bool[Tensor, d * shape]:
+    """Which differences of `Gradient` have an end inside.
+
+    >>> touching(torch.tensor([False, False, True, False])).tolist()
+    [[False, True, True, False]]
+    """
+    edges = []
+    for axis in range(inside.dim()):
+        size = inside.shape[axis]
+        here, beyond = inside.narrow(axis, 0, size - 1), inside.narrow(axis, 1, size - 1)
+        last = torch.zeros_like(inside.narrow(axis, 0, 1))
+        edges.append(torch.cat([here | beyond, last], axis))
+    return torch.stack(edges)

@@ -1,0 +1,130 @@
+"""Computed tomography: a picture or a volume from integrals along the rays of a scanner."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from staf._documents import Document
+from staf._typing import Float
+from staf.operators import BeamIntegrals, TransmissionNoise
+from staf.planning.restoration import TOMOGRAPHY
+from staf.planning.situation import Rule
+from staf.signals.base import Signal
+from staf.tasks.inverse import InverseProblem
+from staf.tasks.tomography_classical import filtered_backprojection
+from staf.training.task import Batch
+
+
+class Tomography(InverseProblem):
+    """An inverse problem of line integrals, y = integral of the attenuation along each ray: the logarithm of what a
+    detector counts without the object over what it counts with it.
+
+    Whole views are held out, since the rays beside a ray that is held out would tell its value. What is fitted is in
+    the units of `signal`: attenuation per unit of length, the unit of the operator's spacing.
+
+    Args:
+        signal: the grid of the result; `Grid.blank(shape, estimated_range(...))` where nothing is known.
+        operator: a `parallel_beam`, `fan_beam` or `cone_beam`.
+        sinogram: (views, detectors) or (views, rows, columns).
+        held_out: the share of views that is not fitted, at least one of them unless 0; `generator` draws which.
+
+    >>> import numpy as np
+    >>> from staf.kinds import Grid
+    >>> from staf.operators import parallel_beam
+    >>> disc = np.hypot(*np.mgrid[-7.5:8, -7.5:8]) < 5
+    >>> operator = parallel_beam((16, 16), torch.arange(12) * math.pi / 12)
+    >>> draw = torch.Generator().manual_seed(0)
+    >>> task = Tomography.simulated(Grid(disc.astype(np.float32)), operator, generator=draw, held_out=0.1)
+    >>> task.observation.shape, len(task.held_out_index)
+    (torch.Size([1, 12, 23]), 23)
+    """
+
+    samples = 1
+
+    def __init__(
+        self,
+        signal: Signal,
+        operator: BeamIntegrals,
+        sinogram: Float[Tensor, "*out"],
+        *,
+        truth: Signal | None = None,
+        held_out: float = 0.0,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__(signal, operator, sinogram[None], truth=truth)
+        self.views = operator.output_shape[0]
+        # In units of the mean ray's length a loss of 1 is that of a field which is wrong by its whole range.
+        self._length = float(operator.A(torch.ones(operator.input_shape)).square().mean().sqrt()) or 1.0
+        self.held_out_index, self.train_index = held_out_views(operator.output_shape, held_out, generator)
+        # Rates follow how many observations there are along a side, not how many cells.
+        share = min(1.0, math.prod(operator.output_shape) / signal.points) ** (1 / signal.in_features)
+        self.observed = signal.empty(tuple(max(1, round(size * share)) for size in signal.shape))
+
+    @classmethod
+    def simulated(
+        cls,
+        truth: Signal,
+        operator: BeamIntegrals,
+        *,
+        photons: float | None = None,
+        held_out: float = 0.0,
+        generator: torch.Generator | None = None,
+    ) -> Tomography:
+        """The task of a known picture or volume; with `photons`, each ray counts so many without the object."""
+        sinogram = operator.A(truth.values().T.reshape(1, *truth.shape))[0]
+        if photons is not None:
+            if generator is None:
+                raise ValueError("generator must be given to draw photons, got None")
+            sinogram = TransmissionNoise(photons)(sinogram, generator)
+        return cls(truth, operator, sinogram, truth=truth, held_out=held_out, generator=generator)
+
+    def loss(self, field: nn.Module, batch: Batch) -> Tensor:
+        """The mean squared error of the integrals, over the mean square of the rays' lengths."""
+        return super().loss(field, batch) / self._length**2
+
+    def plan_rules(self) -> Mapping[str, Rule]:
+        """What this task changes of the rules of planning, by topic."""
+        return TOMOGRAPHY.rules()
+
+    def metadata(self) -> Document:
+        return {**super().metadata(), "task": "tomography", "views": self.views}
+
+
+def held_out_views(shape: tuple[int, ...], held_out: float, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+    """The flat places of the views that are held out, and of the others.
+
+    >>> held, fitted = held_out_views((10, 3), 0.2, torch.Generator().manual_seed(0))
+    >>> len(held), len(fitted)
+    (6, 24)
+    """
+    if not 0 <= held_out < 1:
+        raise ValueError(f"held_out must be a share of the views in [0, 1), got {held_out}")
+    places = torch.arange(math.prod(shape)).reshape(shape[0], -1)
+    if held_out == 0 or shape[0] < 2:
+        return torch.arange(0), places.flatten()
+    if generator is None:
+        raise ValueError("generator must be given to draw what is held out, got None")
+    count = min(shape[0] - 1, max(1, round(held_out * shape[0])))
+    chosen = torch.zeros(shape[0], dtype=torch.bool)
+    chosen[torch.randperm(shape[0], generator=generator)[:count]] = True
+    return places[chosen].flatten(), places[~chosen].flatten()
+
+
+def estimated_range(operator: BeamIntegrals, sinogram: Float[Tensor, "*out"]) -> tuple[float, float]:
+    """From 0 to the highest value that a filtered backprojection has: the range of a result that is not known.
+
+    >>> from staf.operators import parallel_beam
+    >>> operator = parallel_beam((16, 16), torch.arange(30) * math.pi / 30)
+    >>> disc = (torch.stack(torch.meshgrid(*[torch.arange(16.0) - 7.5] * 2, indexing="ij")).norm(dim=0) < 5).float()
+    >>> 0.9 < estimated_range(operator, operator.A(disc))[1] < 1.4
+    True
+    """
+    everything = torch.ones(operator.output_shape, dtype=torch.bool)
+    highest = float(filtered_backprojection(operator, sinogram[None].float(), everything).max())
+    if not highest > 0:
+        raise ValueError(f"sinogram must show something that attenuates, got a reconstruction of at most {highest:g}")
+    return 0.0, highest

@@ -1,0 +1,90 @@
+"""Scenes as an experiment: packed photos are those of the folder, and protocols are the published ones."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from paper.data.folder import fill_data
+from paper.data.scenes import ball_scene, open_scene, pack_scene
+from paper.experiments.nerf import PUBLISHED, SceneRun, photos_of, plan_of, prepared, scene_tables, sweep
+from paper.runner import load_results
+from tests.kinds.scene.procedural import write_blender
+
+
+@pytest.fixture(autouse=True)
+def _fresh():
+    open_scene.cache_clear()
+    yield
+    open_scene.cache_clear()
+
+
+def test_packed_photos_are_those_of_the_folder(tmp_path):
+    folder = write_blender(tmp_path / "ball", train=2, test=1, size=8)
+    whole = open_scene(str(folder))
+    pack_scene(whole, tmp_path / "ball.npz")
+    packed = open_scene(str(tmp_path / "ball.npz"))
+    assert (packed.name, packed.centre, packed.half) == (whole.name, whole.centre, whole.half)
+    assert packed.train.names == whole.train.names
+    for one, other in ((packed.train, whole.train), (packed.test, whole.test)):
+        assert torch.equal(one.pixels, other.pixels)
+        assert torch.equal(one.cameras.poses, other.cameras.poses)
+
+
+def test_a_folder_of_scenes_is_filled_in(tmp_path):
+    write_blender(tmp_path / "one", train=1, test=0, size=4)
+    pack_scene(ball_scene(), tmp_path / "two.npz")
+    options = argparse.Namespace(scenes=[])
+    fill_data(options, "scenes", tmp_path)
+    assert options.scenes == [str(tmp_path / "one"), str(tmp_path / "two.npz")]
+    options = argparse.Namespace(scenes=[])
+    fill_data(options, "scenes", tmp_path / "one")
+    assert options.scenes == [str(tmp_path / "one")]
+    with pytest.raises(ValueError, match="--data must hold scenes"):
+        fill_data(argparse.Namespace(scenes=[]), "scenes", tmp_path / "one" / "train")
+    with pytest.raises(ValueError, match="at least one folder"):
+        sweep(argparse.Namespace(scenes=[]))
+
+
+def test_the_papers_protocol():
+    scene = ball_scene()
+    run = SceneRun("ball", "staf", "paper")
+    seen = prepared(scene, run)
+    assert seen.half == 1.25
+    plan = plan_of(seen, run, "cpu")
+    recipe = plan.recipe
+    assert (recipe.steps, recipe.optimiser, recipe.rate, recipe.schedule.final) == (37_500, "adam", 3e-4, 0.1)
+    assert plan.field_factory.arguments["omega0"] == 40
+    assert plan_of(seen, SceneRun("ball", "finer", "paper"), "cpu").recipe.rate == 5e-4
+    assert plan_of(seen, SceneRun("ball", "siren", "paper", rays=9), "cpu").recipe.batch == 9
+    assert prepared(scene, SceneRun("ball", "staf", "grid")).network == "grid"
+
+
+def test_finers_protocol_has_fewer_smaller_photos_and_wider_layers():
+    scene = ball_scene(train=27, test=1, side=400)
+    run = SceneRun("ball", "finer", "finer")
+    seen = prepared(scene, run)
+    assert seen.shape == (25, 200, 200)
+    assert seen.test.pixels.shape[1:3] == (200, 200)
+    assert plan_of(seen, run, "cpu").field(0).position.layers[1].weight.shape == (182, 182)
+    means = scene.train.pixels[3, :2, :2].float().mean((0, 1))
+    assert seen.train.pixels[3, 0, 0, 3] == pytest.approx(float(means[3]), abs=0.6)
+
+
+def test_a_quick_run_has_a_view_of_each_network(quick_results):
+    results = load_results(quick_results / "nerf-quick", "nerf")
+    assert {result.configuration["protocol"] for result in results} == {"ours", "paper"}
+    arrays = results[0].arrays()
+    assert arrays["shown"].shape == arrays["photo"].shape == (10, 10, 3)
+    assert np.array_equal(arrays["photo"], photos_of(ball_scene())[1])
+    assert json.dumps(results[0].details)
+    assert scene_tables(results)[0].title == "ball, held-out views"
+
+
+def test_the_papers_table():
+    assert PUBLISHED["lego"]["staf"] == {"psnr": 26.74, "lpips": 0.107}
+    assert all(len(row) == 6 for row in PUBLISHED.values())
