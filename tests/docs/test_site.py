@@ -27,7 +27,7 @@ PAGES_WITH_CODE = (
     "how-to/view.md",
     "how-to/callbacks.md",
 )
-PAGES_WITH_CODE += ("how-to/logging.md", "how-to/sizes.md", "defaults.md")
+PAGES_WITH_CODE += ("how-to/logging.md", "how-to/sizes.md", "how-to/field-sets.md", "defaults.md")
 
 
 @pytest.fixture(scope="module")
