@@ -44,7 +44,7 @@ def stored_bytes(field: nn.Module, bits: int) -> int:
 
     >>> from staf.nn import siren
     >>> stored_bytes(siren(2, 1, width=8, depth=2), 4)
-    120
+    124
     """
     matrices = [layer.weight for layer in _linears(field)]
     packed = sum(-(-weight.numel() * bits // 8) for weight in matrices)
