@@ -59,16 +59,18 @@ def fit_arm(
     optimiser: str = "soap",
     rates: Sequence[float] = RATES,
 ) -> ArmFits:
-    """Search the rate on the first signal with the first seed, then fit the other signals with every seed."""
+    """Search the rate on the first signal, unless there is one alone, then fit the others; every seed in both."""
     own_steps, seconds = steps, step_time(problem, arm, width, min(steps, TIMED), optimiser, device)
     if arm.timed_as:
         slower = step_time(problem, ARMS[arm.timed_as], width, min(steps, TIMED), optimiser, device)
         own_steps = round(steps * max(1.0, slower / seconds))
     search: dict[str, float] = {}
-    for rate in rates:
-        (found,) = _train(problem, arm, [(0, seeds[0])], width, recipe(problem, own_steps, rate, optimiser), device)
-        search[f"{rate:g}"] = found.metrics[problem.measure]
-    best = max(rates, key=lambda rate: search[f"{rate:g}"])
+    # All seeds: a rate at which one of them fails is no good rate.
+    first = [(0, seed) for seed in seeds]
+    for rate in rates if len(rates) > 1 else ():
+        tried = _train(problem, arm, first, width, recipe(problem, own_steps, rate, optimiser), device)
+        search[f"{rate:g}"] = sum(one.metrics[problem.measure] for one in tried) / len(tried)
+    best = max(rates, key=lambda rate: search.get(f"{rate:g}", 0.0))
     places = range(1, len(problem.tasks)) if len(problem.tasks) > 1 else range(1)
     found_all = []
     # Volumes have different sizes, and mini-batches of several signals need one.

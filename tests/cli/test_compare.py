@@ -16,7 +16,11 @@ def test_a_table_sorted_by_decibels_and_a_figure(staf, picture, here):
     rows = [line.split() for line in ran.out.splitlines() if line.split()[:1] in (["siren"], ["gauss"])]
     assert len(rows) == 2
     assert float(rows[0][1]) > float(rows[1][1])
-    assert "| siren |" in (folder / "comparison.md").read_text()
+    said = (folder / "comparison.md").read_text()
+    assert "| siren |" in said
+    for line in ("siren: learning rates of 0.0", "gauss: learning rates of 0.0"):
+        assert line in ran.out
+        assert f"- {line}" in said
     assert "figure: runs/picture-compare/comparison.png" in ran.out
     assert open_signal(folder / "comparison.png").width > 800
     assert len(list((folder / "results").glob("*.json"))) == 2

@@ -108,7 +108,7 @@ def _stopped(stop: KeyboardInterrupt, terminal: Terminal) -> Stopped:
 
 def _show(options: Compare, terminal: Terminal, folder: Path, image: Signal, comparison: Comparison) -> None:
     from staf._files import atomic_write
-    from staf.comparison import network_table
+    from staf.comparison import network_table, rates_in_words
 
     best_first: list[NetworkResult] = []
     figure = None
@@ -117,7 +117,10 @@ def _show(options: Compare, terminal: Terminal, folder: Path, image: Signal, com
         ranks = [row[0] for row in table.rows]
         best_first = sorted(comparison.results, key=lambda result: ranks.index(result.model))
         terminal.table(table.title, table.columns, table.rows)
-        atomic_write(folder / TABLE, table.to_markdown())
+        rates = rates_in_words({result.model: result.reasons for result in best_first})
+        for line in rates:
+            terminal.say(line)
+        atomic_write(folder / TABLE, table.to_markdown() + "".join(f"\n- {line}" for line in rates) + "\n")
         figure = _draw(image, best_first, folder / FIGURE)
         terminal.say(f"figure: {figure}" if figure else "no figure: no network has a surface yet")
     for failure in comparison.failures:

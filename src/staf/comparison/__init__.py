@@ -5,7 +5,7 @@ from __future__ import annotations
 from staf.comparison.figure import comparison_figure
 from staf.comparison.networks import Comparison, compare_networks
 from staf.comparison.result_file import NetworkFailure, NetworkResult
-from staf.comparison.table import NetworkRow, network_table
+from staf.comparison.table import NetworkRow, network_table, rates_in_words
 
 __all__ = [
     "Comparison",
@@ -15,4 +15,5 @@ __all__ = [
     "compare_networks",
     "comparison_figure",
     "network_table",
+    "rates_in_words",
 ]

@@ -24,6 +24,20 @@ class NetworkRow:
     seconds: float
 
 
+def rates_in_words(reasons: Mapping[str, Sequence[str]]) -> list[str]:
+    """By what each network's learning rate was chosen, a line each, from the reasons of the plans by network.
+
+    >>> rates_in_words({"siren": ["steps of 8,192", "learning rates of 0.002, searched as for every network"]})
+    ['siren: learning rates of 0.002, searched as for every network']
+    """
+    return [
+        f"{model}: {reason}"
+        for model, own in reasons.items()
+        for reason in own
+        if reason.startswith("learning rates of")
+    ]
+
+
 def network_table(rows: Sequence[NetworkRow]) -> Table:
     """A row per network, best mean first: PSNR of each image (mean over seeds), their mean, steps and time.
 

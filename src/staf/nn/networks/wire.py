@@ -79,7 +79,7 @@ SPEC = NetworkSpec(
     wire,
     formula="exp(i omega0 x - abs(sigma0 x)^2), real part of the output",
     source="Saragadam et al., *WIRE: Wavelet Implicit Neural Representations*, 2023",
-    rates=Rates(full_batch=3e-3, soap=3e-3),
+    rates=Rates(full_batch=3e-3, soap=3e-3, mini_batch=(8e-3, 2e-3)),
     first_layer=SineLayer(factor=None),
     constants={
         EVERY: Constants(PLANNED, "omega0 and sigma0 15: with a smaller sigma0, values would grow from layer to layer")
