@@ -140,6 +140,21 @@ def test_values_are_in_the_units_of_the_signal(language: str, browser: GpuBrowse
     assert np.allclose(run(browser, language, field, x, tmp_path), field(x).detach().numpy(), atol=1e-5)
 
 
+@needs_browser
+def test_the_example_of_the_documentation(browser: GpuBrowser, tmp_path: Path):
+    page = (Path(__file__).parents[2] / "docs/how-to/export.md").read_text("utf-8")
+    example, source = page.split("```glsl\n")[1].split("```")[0], export_glsl(image_field(width=8), tmp_path / "f.glsl")
+    compile_ = """(text) => {
+      const gl = document.createElement('canvas').getContext('webgl2'), shader = gl.createShader(gl.FRAGMENT_SHADER);
+      gl.shaderSource(shader, text);
+      gl.compileShader(shader);
+      return gl.getShaderInfoLog(shader);
+    }"""
+    whole = example.replace("// ... the text of photo.glsl ...", source.read_text())
+    assert whole != example
+    assert not browser.apply(compile_, whole).strip("\0")
+
+
 @pytest.mark.parametrize("language", RUNNERS)
 def test_what_shaders_cannot_hold_is_refused(language: str, tmp_path: Path):
     export, _ = RUNNERS[language]

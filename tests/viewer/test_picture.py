@@ -40,10 +40,9 @@ def test_one_to_one_of_a_wide_network(page: Page):
     field = bright(image_field(shape=(60, 80, 3), width=256, depth=4))
     page.open(field, width=120, height=90)
     page.resize_canvas(80, 60)
-    show(page, 0, 0, 80, 60)
     # A timer runs while the picture is drawn: the work is cut into slices.
     waiting = "new Promise((done) => setTimeout(() => done(staf.runner.jobs.size), 1))"
-    assert page.browser.promise(f"(staf.view.changed(), {waiting})") == 1
+    assert page.browser.promise(f"(staf.view.plane.showRegion(0, 0, 80, 60), {waiting})") == 1
     assert worst(page.pixels(), field.render().array) <= 1
     assert page.browser.complaints == []
 
