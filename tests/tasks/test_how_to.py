@@ -21,6 +21,9 @@ PAGES = Path(__file__).parents[2] / "docs" / "how-to"
         ("super-resolution.md", {"upscaled.png"}),
         ("denoising.md", {"denoised.png"}),
         ("restoration.md", {"restored.png"}),
+        ("tomography.md", {"slice.npy"}),
+        ("mri.md", {"brought-back.png"}),
+        ("gradient-domain.md", {"from-gradients.png", "cloned.png"}),
     ],
 )
 def test_every_block_runs(page, written, tmp_path, monkeypatch):
@@ -34,7 +37,10 @@ def test_every_block_runs(page, written, tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.iterdir()} == {"song.wav", "photo.png", *written}
 
 
-@pytest.mark.parametrize("page", ["audio.md", "super-resolution.md", "denoising.md"])
+PICTURED = ["audio.md", "super-resolution.md", "denoising.md", "tomography.md", "mri.md", "gradient-domain.md"]
+
+
+@pytest.mark.parametrize("page", PICTURED)
 def test_the_picture_is_there(page):
     for link in re.findall(r"!\[.*?\]\((.*?)\)", (PAGES / page).read_text(encoding="utf-8")):
         assert (PAGES / link).is_file(), link

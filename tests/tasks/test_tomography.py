@@ -50,6 +50,17 @@ def test_backprojection_has_the_right_units(scanner):
     assert float(found.mean() / values.mean()) == pytest.approx(1, abs=0.05)
 
 
+def test_views_that_are_not_seen_have_no_part_in_a_backprojection():
+    scanner = SCANNERS["parallel, half a turn"]
+    values = slice_of_discs().values().T.reshape(1, 32, 32)
+    sinogram = scanner.A(values)
+    seen = torch.ones(scanner.output_shape, dtype=torch.bool)
+    seen[::3] = False
+    wrong = torch.where(seen, sinogram, 99.0)
+    found = filtered_backprojection(scanner, wrong, seen)
+    assert -10 * math.log10(float((found - values).square().mean()) / 0.04**2) > 27
+
+
 def test_feldkamp_finds_a_ball_of_voxels_that_are_no_cubes():
     spacing = (2.0, 1.0, 1.0)
     z, y, x = (torch.arange(n) - (n - 1) / 2 for n in (8, 20, 20))

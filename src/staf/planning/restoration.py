@@ -121,7 +121,8 @@ SUPER_RESOLUTION = Restoration("super_resolution", {"hidden_omega0": 5.0}, per_p
 DENOISING = Restoration("denoising", {"omega0": 10.0, "hidden_omega0": 10.0}, per_pixel=None, epochs=37.5)
 # Rays mix all cells, so that a step sees all of them on every machine.
 TOMOGRAPHY = Restoration("tomography", {}, per_pixel=None, epochs=1.0)
-MAGNETIC_RESONANCE = Restoration("magnetic_resonance", {}, per_pixel=None, epochs=1.0)
+# Not searched for: those of tomography, whose observations mix all cells too.
+MAGNETIC_RESONANCE = Restoration("tomography", {}, per_pixel=None, epochs=1.0)
 SUPER_RESOLUTION_RULES: dict[str, Rule] = {**SUPER_RESOLUTION.rules(), "batch": batch_by_samples}
 DENOISING_RULES: dict[str, Rule] = DENOISING.rules()
 

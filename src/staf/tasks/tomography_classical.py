@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -27,7 +28,7 @@ def filtered_backprojection(
 ) -> Float[Tensor, c * shape]:
     """Projections weighted, filtered by the ramp, and spread back along their rays; for cones by Feldkamp's formula.
 
-    Rays that are not `seen` are filled in first. For a source at distance D, a ray through u and v on the detector,
+    Views of which nothing is `seen` have no part in it; single rays that are not seen are filled in. For a source at distance D, a ray through u and v on the detector,
     moved to the axis, has the weight D / sqrt(D^2 + u^2 + v^2), and a cell at the distance D + t from the source gets
     D^2 / (D + t)^2 times what is filtered.
 
@@ -39,9 +40,11 @@ def filtered_backprojection(
     >>> (filtered_backprojection(operator, operator.A(disc), everything) - disc).abs().mean().item() < 0.06
     True
     """
-    beam = operator.beam
+    used = seen.flatten(1).any(1)
+    beam = replace(operator.beam, angles=operator.beam.angles[used])
     far = math.isfinite(beam.source_distance)
-    data = observation if bool(seen.all()) else filled(observation, seen)
+    data, seen = observation[:, used], seen[used]
+    data = data if bool(seen.all()) else filled(data, seen)
     size = beam.detector_size
     if far:
         size *= beam.source_distance / (beam.source_distance + beam.detector_distance)
