@@ -1,8 +1,9 @@
 """Kill workers and drivers of a cluster run at random moments, and compare the set with an undisturbed one.
 
-`python -m benchmarks.sweeps.killed_cluster --workers 20 --drivers 20` fits small pictures on a Ray cluster of this
-machine. A process is ended by SIGKILL, so that it can do nothing about it. A killed driver is started again with
-resume. At the end every field must be there once, with the bits of a run in one process without a cluster.
+`python -m benchmarks.sweeps.killed_cluster --workers 20 --drivers 20 --alone 20` fits small pictures on a Ray cluster
+of this machine, and (`--alone`) in one process without a cluster. A process is ended by SIGKILL, so that it can do
+nothing about it. A killed driver is started again with resume. At the end every field must be there once, with the bits
+of a run in one process without a cluster.
 """
 
 from __future__ import annotations
@@ -124,6 +125,21 @@ def kill_drivers(inputs: Path, out: Path, steps: int, count: int, rng: random.Ra
     return killed
 
 
+def kill_alone(inputs: Path, out: Path, steps: int, count: int, rng: random.Random) -> int:
+    """Kill processes that fit without a cluster, each at a random moment; returns how many before the work was done."""
+    for killed in range(count):
+        process = os.fork()
+        if process == 0:
+            drive(inputs, out, steps, None)
+            os._exit(0)
+        time.sleep(rng.uniform(0.0, 3.0))
+        os.kill(process, signal.SIGKILL)
+        if os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0:
+            return killed
+    drive(inputs, out, steps, None)
+    return count
+
+
 def compare(out: Path, reference: Path) -> str:
     """A sentence on the two sets."""
     disturbed, undisturbed = staf.FieldSet(out), staf.FieldSet(reference)
@@ -143,6 +159,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", type=int, default=20)
     parser.add_argument("--drivers", type=int, default=20)
+    parser.add_argument("--alone", type=int, default=20)
     parser.add_argument("--pictures", type=int, default=200)
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
@@ -161,7 +178,12 @@ def main() -> None:
     drive(inputs, folder / "reference", options.steps, None)
     alone = time.monotonic() - began
     print(f"in one process: {options.pictures} pictures in {alone:.1f} s", flush=True)
-    killed, number = 0, 0
+    killed = number = 0
+    while killed < options.alone:
+        out, number = folder / f"alone-{number}", number + 1
+        killed += kill_alone(inputs, out, options.steps, options.alone - killed, rng)
+        print(f"{killed} processes killed: {compare(out, folder / 'reference')}", flush=True)
+    killed = number = 0
     while killed < options.workers:
         out, number = folder / f"workers-{number}", number + 1
         driver = started(inputs, out, options.steps)
