@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Test processes; each uses one thread.
 WORKERS ?= auto
 
-.PHONY: paper setup demo test lint types imports pytest chromium fuzz docs lock clean
+.PHONY: paper setup demo test lint types imports pytest chromium fuzz site docs lock clean
 
 setup: .venv/.ready
 
@@ -26,7 +26,7 @@ imports: setup
 	PYTHONPATH=. $(BIN)/lint-imports --no-cache
 
 pytest: setup chromium
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 chromium:
 	.ci/chromium
@@ -35,9 +35,14 @@ chromium:
 fuzz: setup
 	$(BIN)/python -m tests.fuzz
 
-docs: setup
+# The documentation in site/, where every page but the search works from disk.
+site: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-	@echo 'Look at site/index.html'
+
+# The same, served at http://127.0.0.1:8000 until Ctrl-C, so that the search works too.
+docs: site
+	@echo 'Look at http://127.0.0.1:8000'
+	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory site 8000 || true
 
 # Fits a photo on the CPU and leaves a report; PHOTO=... takes one of yours.
 demo: setup

@@ -1,7 +1,7 @@
 """Fit the gallery's three fields and write their pages: python docs/make_gallery.py [photo] [shape] [sound].
 
-Each is fitted for half a minute on a CPU; seeds and steps are fixed. The photograph is NASA's (public domain), the shape and the sound
-are made here.
+Each is fitted for half a minute on a CPU; seeds and steps are fixed. The photograph is NASA's (public domain), the shape
+and the sound are made here.
 """
 
 from __future__ import annotations

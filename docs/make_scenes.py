@@ -20,7 +20,7 @@ from staf.figures.style import bare, new_figure
 from staf.kinds.scene.cameras import Cameras, looking_at
 from staf.kinds.scene.writing import depth_pictures
 
-SIDE, PHOTOS, HELD_OUT, ANGLE, STEPS = 96, 40, 4, 0.6, 700
+SIDE, PHOTOS, HELD_OUT, ANGLE, STEPS = 64, 32, 4, 0.6, 400
 BALLS = (((0.0, 0.0, 0.05), 0.45), ((0.62, -0.3, -0.12), 0.28), ((-0.5, 0.45, -0.15), 0.25))
 COLOURS = ((0.85, 0.25, 0.15), (0.1, 0.45, 0.8), (0.95, 0.75, 0.15))
 PLATE, LIGHT = -0.4, (0.4, 0.3, 0.87)
@@ -84,7 +84,7 @@ def write_scene(folder: Path) -> Path:
 
 def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp()) / "balls"
-    scene = staf.Scene.read(write_scene(folder)).changed(half=1.2, ray_samples=256)
+    scene = staf.Scene.read(write_scene(folder)).changed(half=1.2, ray_samples=160)
     fit = staf.fit(scene, steps=STEPS)
     fit.save(folder / "model.safetensors")
     shown = fit.reconstruction.train

@@ -40,6 +40,8 @@ PAPER = {
 }
 # What else is run with the same code.
 OTHERS = {
+    "tomography": "paper.experiments.tomography",
+    "inpainting": "paper.experiments.inpainting",
     "image-comparison": "paper.experiments.image_comparison",
     "recipe-ablation": "paper.experiments.recipe_ablation",
     "model-table": "paper.experiments.model_table",

@@ -1,7 +1,8 @@
 """Run a table or figure of the paper, or draw it from its result files: `python -m paper NAME --data DIR [--quick]`.
 
 `python -m paper --list` shows all names; `python -m paper all --quick` runs every one of the paper on small data and
-writes a page with all tables and figures. Argument parsing is the standard library's, so that a machine with torch and
+writes a page with all tables and figures. `python -m paper weights --help` publishes the weights of fitted networks.
+Argument parsing is the standard library's, so that a machine with torch and
 numpy alone can run experiments.
 """
 
@@ -30,6 +31,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if words[:1] == ["all"]:
         return run_all(words[1:])
+    if words[:1] == ["weights"]:
+        from paper.experiments.weights import main as weights
+
+        return weights(words[1:])
     arguments = parser(words).parse_args(words)
     study = load(arguments.experiment)
     arguments.folder = arguments.folder or Path("results") / (study.name + ("-quick" if arguments.quick else ""))

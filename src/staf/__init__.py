@@ -20,6 +20,7 @@ _HOMES = {
     **dict.fromkeys(("learn_start", "load_start", "save_start"), "staf.many_start"),
     **dict.fromkeys(("WindowedField", "WindowedFit", "fit_windows", "load_windows"), "staf.windows"),
     **dict.fromkeys(("FieldSet", "StackedFields", "load_many"), "staf.storage.field_set"),
+    **dict.fromkeys(("convert_sirens",), "staf.storage.sets.foreign"),
     **dict.fromkeys(("FileError",), "staf.storage"),
     **dict.fromkeys(("Audio", "Grid", "Image", "PointCloud", "Scene", "Shape", "Video", "open"), "staf.kinds"),
     **dict.fromkeys(("Signal", "SignalError"), "staf.signals"),
@@ -106,6 +107,7 @@ if TYPE_CHECKING:
     from staf.storage.field_set import FieldSet as FieldSet
     from staf.storage.field_set import StackedFields as StackedFields
     from staf.storage.field_set import load_many as load_many
+    from staf.storage.sets.foreign import convert_sirens as convert_sirens
     from staf.tasks import Reconstruction as Reconstruction
     from staf.training import Constant as Constant
     from staf.training import Cosine as Cosine

@@ -132,6 +132,7 @@ def tiny_disk(here):
 def test_a_full_disk_is_noticed_before_training(staf, picture, tiny_disk, monkeypatch):
     monkeypatch.setattr("staf.api.fit", lambda *a, **k: pytest.fail("trained"))
     assert "are needed" in staf("fit", picture, "--steps", 1, "--out", tiny_disk / "run").refused()
+    assert not (tiny_disk / "run").exists()
 
 
 def test_a_disk_that_fills_during_training_does_not_cost_the_model(staf, picture, tiny_disk, monkeypatch):

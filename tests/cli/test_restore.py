@@ -16,7 +16,7 @@ def waves(here):
 @pytest.mark.parametrize(
     ("words", "methods"),
     [
-        (["--keep", 0.5], ["staf", "biharmonic", "total variation"]),
+        (["--keep", 0.5], ["staf", "biharmonic", "linear", "total variation"]),
         (["--blur", 1, "--evaluate"], ["staf", "Wiener", "total variation"]),
         (["--blur", 1, "--factor", 2, "--keep", 0.9, "--photons", 500], ["staf", "total variation"]),
     ],

@@ -27,7 +27,7 @@ PAGES_WITH_CODE = (
     "how-to/view.md",
     "how-to/callbacks.md",
 )
-PAGES_WITH_CODE += ("how-to/logging.md", "how-to/sizes.md", "defaults.md")
+PAGES_WITH_CODE += ("how-to/logging.md", "how-to/sizes.md", "how-to/field-sets.md", "defaults.md")
 
 
 @pytest.fixture(scope="module")
@@ -146,3 +146,10 @@ def _script(name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def test_formulas_are_typeset_without_a_script(site: Path) -> None:
+    page = (site / "theory" / "initialisation.html").read_text("utf-8")
+    assert page.count("<math") > 10
+    assert 'display="block"' in page
+    assert "\\frac" not in re.sub(r"<annotation.*?</annotation>", "", page)

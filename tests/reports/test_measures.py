@@ -63,3 +63,13 @@ def test_no_pass_over_the_points_is_made_for_lpips_without_weights(monkeypatch: 
 def test_lpips_has_words_for_alpha() -> None:
     fit = small_fit(staf.Image(np.zeros((9, 9, 4), np.uint8)), steps=1)
     assert "has alpha" in measures(fit, None)["notes"]["lpips"]
+
+
+def test_a_fit_is_seen_beside_what_needs_no_network(fit: staf.Fit) -> None:
+    found = measures(fit, None)
+    pixels = fit.signal.array.astype(float) / 255
+    mean = pixels.reshape(-1, pixels.shape[-1]).mean(0)
+    assert found["psnr_of_baseline"] == pytest.approx(-10 * np.log10(((pixels - mean) ** 2).mean()), abs=1e-4)
+    assert found["baseline"] == "the mean colour"
+    wave = np.array([[0.5], [-0.25]], np.float32)
+    assert staf.Audio(wave, rate=8000).view.baseline() == ("silence", pytest.approx(-10 * np.log10(0.625)))

@@ -137,3 +137,13 @@ def test_a_report_stays_small_even_for_noise(tmp_path: Path) -> None:
     noise = np.random.default_rng(0).integers(0, 256, (700, 1100, 3), np.uint8)
     fit = small_fit(staf.Image(noise), steps=1)
     assert write_run(fit, tmp_path).report.stat().st_size < 5_000_000
+
+
+def test_a_report_does_not_say_where_files_lie(fit: staf.Fit, tmp_path: Path) -> None:
+    picture = small_image(9, 9).save(tmp_path / "photo.png")
+    shown = staf.fit(staf.open(picture), field=staf.siren(2, 3, width=8, depth=1), steps=1, progress=False)
+    page = report_html(shown, measures(shown, None))
+    assert "from <bdi>photo.png</bdi>" in page
+    assert str(tmp_path) not in page
+    assert "/.cache/" not in page
+    assert "the mean colour alone has" in page

@@ -102,7 +102,7 @@ def test_a_shape_can_be_seen(ball: staf.Fit, tmp_path: Path) -> None:
     assert paths.reconstruction is not None
     assert paths.reconstruction.suffix == ".ply"
     html = paths.report.read_text("utf-8")
-    assert html.count('src="data:image/png;base64,') == 2
+    assert html.count('src="data:image/png;base64,') == 3
     first = next(iter(ball.metrics))
     assert f"{ball.metrics[first]:.2f}"[:4] in html
 
@@ -113,8 +113,12 @@ def test_a_shape_of_another_size_can_be_seen_too(ball: staf.Fit) -> None:
     fit = copy.copy(ball)
     fit._reconstruction = Shape(smaller.mesh, resolution=5)
     pictures = re.findall(r'src="data:image/png;base64,([^"]+)"', report_html(fit, {}))
-    target, fitted = (np.asarray(PIL.Image.open(io.BytesIO(base64.b64decode(uri))))[..., 3] for uri in pictures)
+    target, fitted, painted = (
+        np.asarray(PIL.Image.open(io.BytesIO(base64.b64decode(uri))))[..., 3] for uri in pictures
+    )
     assert np.count_nonzero(fitted) / np.count_nonzero(target) == pytest.approx(0.36, abs=0.02)
+    assert np.array_equal(painted, fitted)
+    assert np.count_nonzero(target.any(0)) > 0.9 * len(target)
 
 
 @pytest.mark.skipif(executable() is None, reason="Chromium is not installed: apt-get install chromium")

@@ -27,9 +27,9 @@ def test_least_squares_brings_a_picture_back_from_its_differences(operator):
 def test_a_field_is_fitted_to_gradients_alone():
     truth = scene()
     task = GradientDomain.of(truth, Gradient(truth.shape))
-    field = staf.siren(2, 3, width=48, depth=2, omega0=10.0, generator=torch.Generator().manual_seed(0))
-    fit = staf.fit(task, field=field, steps=150, progress=False)
-    assert fit.metrics["psnr"] > 24
+    field = staf.siren(2, 3, width=32, depth=2, omega0=10.0, generator=torch.Generator().manual_seed(0))
+    fit = staf.fit(task, field=field, steps=80, progress=False)
+    assert fit.metrics["psnr"] > 22
     torch.testing.assert_close(task.predict(fit.module).mean(0), truth.values().mean(0), atol=0.02, rtol=0)
 
 

@@ -11,7 +11,7 @@ from staf.kinds import Image
 from staf.operators import MaskedFourier, cartesian_mask
 from staf.tasks.classical import measured
 from staf.tasks.inverse_classical import inverse_candidates
-from staf.tasks.magnetic_resonance import MagneticResonance, coil_sensitivities, grid_for, with_phase
+from staf.tasks.magnetic_resonance import MagneticResonance, coil_sensitivities, estimated_range, with_phase
 
 
 def head(size: int = 32) -> Image:
@@ -61,6 +61,6 @@ def test_a_smooth_phase_is_found_from_the_middle():
     observation = torch.view_as_real(full.flatten())[None, None]
     found = operator.A_adjoint(observation)[0]
     assert float((found - picture).abs().mean()) < 0.01
-    low, high = grid_for(operator, observation).value_range
+    low, high = estimated_range(operator, observation)
     assert low == 0
     assert math.isclose(high, 1.2 * float(found.max()), rel_tol=1e-5)

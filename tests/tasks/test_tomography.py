@@ -14,7 +14,7 @@ from staf.operators import Beam, cone_beam, fan_beam, parallel_beam
 from staf.tasks.classical import measured
 from staf.tasks.inverse_classical import inverse_candidates
 from staf.tasks.returned import returned_inverse
-from staf.tasks.tomography import Tomography, grid_for, held_out_views
+from staf.tasks.tomography import Tomography, estimated_range, held_out_views
 from staf.tasks.tomography_classical import filtered_backprojection
 
 
@@ -81,7 +81,7 @@ def test_a_field_is_fitted_to_a_sinogram_and_the_better_result_is_returned():
     scanner = parallel_beam((24, 24), turns(20, math.pi))
     draw = torch.Generator().manual_seed(0)
     sinogram = scanner.A(truth.values().reshape(24, 24))
-    signal = grid_for(scanner, sinogram)
+    signal = Grid.blank((24, 24), estimated_range(scanner, sinogram))
     assert 0.035 < signal.value_range[1] < 0.055
     task = Tomography(signal, scanner, sinogram, held_out=0.1, generator=draw)
     fit = staf.fit(task, field=staf.siren(2, 1, width=32, depth=2, omega0=6.0), steps=120, progress=False)
@@ -115,4 +115,4 @@ def test_mistakes_are_named():
     with pytest.raises(ValueError, match="generator must be given to draw photons"):
         Tomography.simulated(slice_of_discs(8), scanner, photons=10)
     with pytest.raises(ValueError, match="must show something that attenuates"):
-        grid_for(scanner, torch.zeros(scanner.output_shape))
+        estimated_range(scanner, torch.zeros(scanner.output_shape))

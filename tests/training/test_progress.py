@@ -46,3 +46,18 @@ def test_a_bar_where_someone_can_see_it_and_lines_elsewhere(monkeypatch):
 def test_notebooks_have_a_bar(monkeypatch):
     monkeypatch.setitem(sys.modules, "ipykernel", sys)
     assert choose_mode(None) == "bar"
+
+
+def test_measuring_is_shown_where_it_takes_long(monkeypatch, capsys):
+    now = iter(range(0, 1000, 3))
+    monkeypatch.setattr("staf.training.progress.time.monotonic", lambda: next(now))
+    shown = Progress(None, None, "lines")
+    measure = shown.watched(lambda points: points, 40)
+    for _ in range(4):
+        measure([0] * 10)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-1] == "measuring: 100%  0s left"
+    assert all(line.startswith("measuring: ") for line in lines)
+    measure = Progress(None, None, "none").watched(lambda points: points, 4)
+    assert measure([1, 2]) == [1, 2]
+    assert capsys.readouterr().err == ""

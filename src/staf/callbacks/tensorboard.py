@@ -26,13 +26,14 @@ class TensorBoard:
     """A callback of `staf.fit` that writes to a folder for `tensorboard --logdir FOLDER`.
 
     Loss and PSNR are written for every step; the amplitudes, frequencies and phases of the activations, and with
-    `signal` a picture (of a recording the sound), every `interval` seconds and after the last step.
+    `signal` a picture of an image or shape, or the sound of a recording, every `interval` seconds and after the last
+    step; less often where they take more than a tenth of the time.
 
     Args:
         folder: where the files of this run go; one folder for each run.
         signal: what is fitted, for pictures.
         convention: that of the fit.
-        interval: seconds between two pictures.
+        interval: seconds between two pictures, at least.
 
     >>> import numpy as np, staf, tempfile
     >>> picture = np.zeros((8, 8, 3), np.uint8)
@@ -53,6 +54,8 @@ class TensorBoard:
 
         self.signal, self.convention, self.interval = signal, convention, interval
         self.writer = SummaryWriter(os.fspath(folder))
+        # Other kinds, such as scenes, take long to render.
+        self._drawable = hasattr(signal, "_repr_png_") or hasattr(signal, "rate")
         self._rows = 0
         self._next = time.monotonic() + interval
         self._flushed = time.monotonic()
@@ -68,10 +71,12 @@ class TensorBoard:
         self._rows = len(history)
         last = state.step == state.steps or state.stopped is not None
         if last or time.monotonic() >= self._next:
+            began = time.monotonic()
             self._write_activations(state.field, state.step)
-            if self.signal is not None:
+            if self._drawable:
                 self._write_signal(state.field, state.step)
-            self._next = time.monotonic() + self.interval
+            # Pictures must not cost more than a tenth of the training.
+            self._next = time.monotonic() + max(self.interval, 10 * (time.monotonic() - began))
         if last or time.monotonic() > self._flushed + FLUSH_SECONDS:
             self.writer.flush()
             self._flushed = time.monotonic()

@@ -134,6 +134,7 @@ def _finish(
         files["noisy"] = str(as_picture(task, noisy).save(folder / name.replace("denoised", "noisy")))
         rows = {options.model: (fit.metrics, task.predict(predicted_by(fit)).cpu())}
         rows |= {method: (measured(task, values), values) for method, values in denoised(task).items()}
+        rows.setdefault(choice.method, (document["metrics"], choice.values))
         document["methods"] = {method: measures for method, (measures, _) in rows.items()}
         document["noisy"] = measured(task, noisy)
         document["oracle"] = {"psnr": oracle.psnr, "step": oracle.step}
@@ -146,7 +147,7 @@ def _finish(
         )
         terminal.say(f"best step in hindsight (oracle): {oracle.psnr:.2f} dB at step {oracle.step}")
     files |= write_metrics(folder, fit, document)
-    of = f"the weights of step {kept} of {fit.result.steps}" if choice.fitted else choice.method
+    of = f"the weights of step {kept} of {fit.result.steps}" if choice.method == options.model else choice.method
     terminal.say(f"{files['denoised']}: {of}")
     tell_choice(terminal, choice)
     terminal.finish({**document, "out": str(folder), "files": files})

@@ -85,6 +85,7 @@ def _finish(
     if oracle is not None:
         rows = {model: (fit.metrics, task.predict(predicted_by(fit)).cpu())}
         rows |= {method: (measured(task, found.values), found.values) for method, found in candidates.items()}
+        rows.setdefault(choice.method, (document["metrics"], choice.values))
         if shown is not None and shown.shape[1:] == task.signal.shape:
             seen = as_picture(task, task.transform.clamp(shown).flatten(1).T)
             files["observed"] = str(seen.save(folder / f"observed{Path(name).suffix}"))

@@ -108,8 +108,9 @@ def _simulated(options: Mri, generator: torch.Generator) -> MagneticResonance:
 def _measured(options: Mri, generator: torch.Generator) -> MagneticResonance:
     import torch
 
+    from staf.kinds import Grid
     from staf.operators import MaskedFourier
-    from staf.tasks.magnetic_resonance import MagneticResonance, grid_for, with_phase
+    from staf.tasks.magnetic_resonance import MagneticResonance, estimated_range, with_phase
 
     kspace = _complex(options.file)
     if kspace.dim() == 2:
@@ -124,7 +125,7 @@ def _measured(options: Mri, generator: torch.Generator) -> MagneticResonance:
         raise UserError(f"{options.file} holds zeros alone: nothing was measured")
     operator = MaskedFourier(mask, with_phase(kspace, seen))
     observation = torch.view_as_real(kspace.flatten(1)[:, operator.index].contiguous())[None]
-    signal = grid_for(operator, observation, options.file.stem)
+    signal = Grid.blank(operator.input_shape, estimated_range(operator, observation), name=options.file.stem)
     return MagneticResonance(signal, operator, observation, held_out=options.held_out, generator=generator)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from pathlib import Path
@@ -24,10 +25,14 @@ def default_folder(name: str, ending: str) -> Path:
 
 
 def prepare_folder(folder: Path, needed: int) -> None:
-    """Make the folder and see that `needed` bytes can be written into it."""
+    """Make the folder, if `needed` bytes can be written into it; a run that is refused leaves none behind."""
+    made = not folder.exists()
     _probe(folder, folder)
     free = shutil.disk_usage(folder).free
     if free < needed:
+        if made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
         raise UserError(
             f"{folder} has room for {free / MEBIBYTE:.1f} MiB and about {needed / MEBIBYTE:.0f} MiB are needed: "
             "free some space or choose another folder with --out"

@@ -164,7 +164,7 @@ def predicted_by(fit: Fit) -> Predict:
 def write(folder: Path, fit: Fit, task: Restoration, name: str, choice: Choice) -> dict[str, str]:
     """The picture that is returned, by file name; where it and the model, which is there already, are."""
     picture = as_picture(task, choice.values)
-    fit.return_instead(picture, told(choice))
+    fit.return_instead(picture, choice.told())
     picture.save(folder / name)
     return {"model": str(folder / MODEL), Path(name).stem: str(folder / name)}
 
@@ -186,13 +186,8 @@ def outcome(fit: Fit, task: Restoration, choice: Choice) -> Document:
     }
 
 
-def told(choice: Choice) -> str:
-    """Which result is returned and why, in a sentence."""
-    return f"the result is {'the fit' if choice.fitted else 'not the fit but ' + choice.method}: {choice.reason}"
-
-
 def tell_choice(terminal: Terminal, choice: Choice) -> None:
-    terminal.say(told(choice))
+    terminal.say(choice.told())
     if not choice.fitted:
         terminal.say(f"{MODEL} holds the fit; with more steps or seconds it may become the better one")
 

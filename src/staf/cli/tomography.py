@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
@@ -139,9 +139,8 @@ def _array(path: Path, what: str, shapes: str) -> Grid:
 
 
 def _task(options: Scan, data: Grid, generator: object) -> Tomography:
-    from typing import Any
-
-    from staf.tasks.tomography import Tomography, grid_for
+    from staf.kinds import Grid
+    from staf.tasks.tomography import Tomography, estimated_range
 
     how: dict[str, Any] = {"held_out": options.held_out, "generator": generator}
     values = data.values().reshape(data.shape)
@@ -152,7 +151,8 @@ def _task(options: Scan, data: Grid, generator: object) -> Tomography:
     side = options.size or detectors[-1]
     shape = (side, side) if len(detectors) == 1 else (detectors[0], side, side)
     operator = scanner(options, shape, _angles(options, views, len(shape)), tuple(detectors), data)
-    return Tomography(grid_for(operator, values, data.name), operator, values, **how)
+    signal = Grid.blank(shape, estimated_range(operator, values), name=data.name, spacing=operator.spacing)
+    return Tomography(signal, operator, values, **how)
 
 
 def _beam(options: Scan, axes: int) -> str:

@@ -64,7 +64,7 @@ VERBS: dict[str, Verb] = {
     ),
     "mri": Verb("staf.cli.mri", "a picture from part of its Fourier transform", (PLOT, ("image", "skimage"))),
     "clone": Verb("staf.cli.clone", "part of a picture in another one, without a seam"),
-    "upscale": Verb("staf.cli.upscale", "an image at several times its resolution", (PLOT,)),
+    "upscale": Verb("staf.cli.upscale", "an image at several times its resolution", (PLOT, CLASSICAL)),
     "denoise": Verb(
         "staf.cli.denoise", "denoise an image; stops by itself, no clean image needed", (PLOT, ("image", "skimage"))
     ),

@@ -10,8 +10,8 @@ import numpy as np
 
 from staf.figures.curves import draw_curves
 from staf.figures.error_map import ceiling, pixel_error
-from staf.figures.palette import COLOURS, ERROR_MAP
-from staf.figures.style import bare, new_figure
+from staf.figures.palette import ERROR_MAP, line_number
+from staf.figures.style import bare, line_style, new_figure
 from staf.training import History
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def comparison(
     """One column for the target and one for each contender, in the order given; curves below.
 
     The rows are the whole image with a box, what is in the box, and the error with one scale for all. The box is where
-    the contenders' mean error is largest. `value_range` is that of floating point samples.
+    the target has most detail. `value_range` is that of floating point samples.
 
     >>> flat = np.zeros((40, 60, 3), np.uint8)
     >>> history = History([0, 1], [0.1, 0.01], [1.0, 1.0], [0.5, 1.0])
@@ -56,7 +56,7 @@ def comparison(
     peak = None if target.dtype.kind == "u" else value_range[1] - value_range[0]
     errors = [pixel_error(target, contender.reconstruction, peak) for contender in contenders]
     top = max(ceiling(error) for error in errors)
-    box = busiest_box(np.mean(errors, axis=0))
+    box = busiest_box(detail(target))
     columns = len(contenders) + 1
     height, width = target.shape[:2]
     aspect = min(2.0, max(0.35, height / width))
@@ -72,7 +72,7 @@ def comparison(
     for column, (picture, title) in enumerate(zip(pictures, titles, strict=True)):
         whole, close = grid[0, column], grid[1, column]
         _show(whole, picture)
-        whole.set_title(title, fontsize=10, color="black" if column == 0 else COLOURS[(column - 1) % len(COLOURS)])
+        whole.set_title(title, fontsize=10, color="black" if column == 0 else _colour(title, column))
         outline(whole, box)
         _show(close, picture[rows, cols])
     grid[2, 0].set_visible(False)
@@ -100,8 +100,25 @@ def comparison(
     return figure
 
 
+def _colour(title: str, column: int) -> str:
+    return str(line_style(line_number(title, column - 1))["color"])
+
+
+def detail(target: np.ndarray) -> np.ndarray:
+    """How much a picture (h, w, c) changes from each pixel to the next, (h, w).
+
+    >>> detail(np.array([[[0.0], [0.0], [3.0]]])).tolist()
+    [[0.0, 0.0, 3.0]]
+    """
+    grey = target.astype(np.float32).mean(-1)
+    changes = np.zeros_like(grey)
+    changes[1:] += np.abs(np.diff(grey, axis=0))
+    changes[:, 1:] += np.abs(np.diff(grey, axis=1))
+    return changes
+
+
 def busiest_box(error: np.ndarray, share: float = 0.25) -> tuple[slice, slice]:
-    """Rows and columns of the square, a `share` of the longer side, whose mean error is largest.
+    """Rows and columns of the square, a `share` of the longer side, where the mean of `error` is largest.
 
     >>> error = np.zeros((40, 80)); error[30, 70] = 1
     >>> rows, columns = busiest_box(error)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from staf.figures.palette import line_number
 from staf.figures.style import line_style, new_figure, tidy
 from staf.training import History
 
@@ -42,7 +43,7 @@ def draw_curves(axes: Axes, histories: Mapping[str, History], against: Literal["
     for index, (name, history) in enumerate(histories.items()):
         x = np.asarray(getattr(history, against), float)
         y = np.asarray(history.psnr, float)
-        style = line_style(index)
+        style = line_style(line_number(name, index))
         smooth = running_mean(y, max(1, len(y) // 200))
         if len(y) >= 400:
             axes.plot(x, y, color=style["color"], alpha=0.2, linewidth=0.7)

@@ -17,6 +17,8 @@ DASHES: tuple[str | tuple[float, tuple[float, ...]], ...] = (
     (0, (8, 2)),
     (0, (2, 2)),
 )
+# Networks that are often drawn together; each has the same line in every figure.
+NETWORKS = ("staf", "siren", "finer", "gauss", "wire", "incode", "mfn", "ffn", "pemlp", "relu", "kan", "ngp")
 BEFORE, AFTER, INPUTS = RED, BLUE, "#C9CFD6"
 # The same on a dark page.
 DARK_BEFORE, DARK_AFTER, DARK_INPUTS = "#F0A03C", "#5DB8F0", "#3A434D"
@@ -25,6 +27,16 @@ DARK_BEFORE, DARK_AFTER, DARK_INPUTS = "#F0A03C", "#5DB8F0", "#3A434D"
 # for pages (by Nathaniel Smith and Stefan van der Walt, CC0).
 ERROR_MAP = "inferno"
 ERROR_ANCHORS = ("000004", "1b0c41", "4a0c6b", "781c6d", "a52c60", "cf4446", "ed6925", "fb9b06", "f7d13d", "fcffa4")
+
+
+def line_number(title: str, index: int) -> int:
+    """The line of what is drawn as number `index`: that of its network, where the title begins with one's name.
+
+    >>> line_number("siren  31.2 dB", 0), line_number("a network of mine", 4)
+    (1, 4)
+    """
+    name = title.split()[0].lower() if title.split() else ""
+    return NETWORKS.index(name) if name in NETWORKS else index
 
 
 def _error_colours() -> np.ndarray:

@@ -26,8 +26,11 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def line_style(index: int) -> Document:
-    """Colour and dash of the line number `index`."""
-    return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index % len(DASHES)]}
+    """Colour and dash of the line number `index`; after the seven colours come the same with other dashes."""
+    return {
+        "color": COLOURS[index % len(COLOURS)],
+        "linestyle": DASHES[(index + index // len(COLOURS)) % len(DASHES)],
+    }
 
 
 def tidy(axes: Axes, *, x: str = "", y: str = "", title: str = "") -> None:

@@ -18,8 +18,9 @@ from staf.operators.linear import checked, checked_shape
 
 # Samples along rays whose corners are held at once.
 SAMPLES = 2**21
-# Weights of rays and cells that are kept, 8 bytes each and twice over; with more they are computed each time.
-MOST_WEIGHTS = 2**25
+# Weights of rays and cells that are kept, by type of device, 8 bytes each and twice over; with more they are computed
+# each time.
+MOST_WEIGHTS = {"cpu": 2**25, "cuda": 2**29}
 
 
 class RayIntegrals:
@@ -84,7 +85,7 @@ class RayIntegrals:
     def tabulated(self) -> bool:
         """Whether the weights of all rays are few enough to be kept as a sparse matrix."""
         points = float((self._length / self.step).ceil().double().sum())
-        return points * 2 ** len(self.input_shape) <= MOST_WEIGHTS
+        return points * 2 ** len(self.input_shape) <= MOST_WEIGHTS.get(self._start.device.type, 0)
 
     def part(self, rays: Tensor) -> RayIntegrals:
         """The integrals along some of the rays, a flat index (n,): observations (n,).
@@ -181,7 +182,7 @@ class _Integrals(Function):
 
     @staticmethod
     def forward(values: Tensor, operator: RayIntegrals, adjoint: bool) -> Tensor:
-        if operator.tabulated:
+        if operator.tabulated and values.device == operator._start.device:
             return (_in(operator.table(adjoint), values) @ values.T).T
         rays, cells = math.prod(operator.output_shape), math.prod(operator.input_shape)
         out = values.new_zeros(len(values), cells if adjoint else rays)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from staf._documents import Document
+from staf.signals.errors import NoSamples
 
 if TYPE_CHECKING:
     from staf.api import Fit
@@ -19,20 +21,29 @@ def measures(fit: Fit, saved: Path | None) -> Document:
     """The measures of a fit and of its saved reconstruction, JSON-able.
 
     `psnr_of_file` is that of the file at `saved`, read back: rounding to the signal's bit depth included. A measure
-    that has no number is null, and `notes` says why in words.
+    that has no number is null, and `notes` says why in words. `psnr_of_baseline` is that of what any fit should be
+    better than, which `baseline` names.
     """
     notes: dict[str, str] = {}
+    about: dict[str, str] = {}
     document: dict[str, float | None] = {name: float(value) for name, value in fit.metrics.items()}
     signal = fit.signal
     if signal is not None:
         more = signal.view.more_measures(fit.field.predict, fit.field.convention, saved)
         document |= {name: _or_note(notes, name, measure) for name, measure in more.items()}
+        # What a task rebuilds may hold no samples, and then has nothing to be compared with.
+        with contextlib.suppress(NoSamples):
+            baseline = signal.view.baseline() if "psnr" in fit.metrics else None
+            if baseline is not None:
+                document["psnr_of_baseline"] = baseline[1]
+                about["baseline"] = baseline[0]
     for name, value in list(document.items()):
         if isinstance(value, float) and not math.isfinite(value):
             document[name] = None
             notes[name] = "infinite: equal to the target" if value == math.inf else f"not a number ({value})"
     return {
         **document,
+        **about,
         "protocol": PROTOCOL,
         "parameters": sum(parameter.numel() for parameter in fit.module.parameters()),
         "steps": fit.result.steps,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,7 +37,7 @@ def heading(fit: Fit, view: str | None = None) -> str:
     if fit.signal is None:
         return f"<header><h1>Fit of a task</h1><p class='lead'>{text(network)}</p></header>"
     link = "" if view is None else f'<p class="lead"><a href="{text(view)}">Open in the viewer</a></p>'
-    source = f" from <bdi>{text(fit.signal.source)}</bdi>" if getattr(fit.signal, "source", None) else ""
+    source = f" from <bdi>{text(_name(fit))}</bdi>" if _name(fit) else ""
     return (
         f"<header><h1><bdi>{text(fit.signal.name)}</bdi></h1>"
         f'<p class="lead">{text(fit.signal.view.describe())}{source}, fitted by {text(network)}</p>{link}</header>'
@@ -71,8 +73,12 @@ def numbers(fit: Fit, measures: Document) -> str:
         for name, value, unit, main_tile in tiles
     )
     words = [f"Measured with {measures['protocol']}."] if "protocol" in measures else []
+    if measures.get("psnr_of_baseline") is not None:
+        words.append(f"For scale: {measures['baseline']} alone has {measures['psnr_of_baseline']:.2f} dB.")
     words += [
-        f"{LABELS.get(name, name)}: {note.split('. ')[0]}" for name, note in notes.items() if measures.get(name) is None
+        f"{LABELS.get(name, name)}: {without_folders(note.split('. ')[0])}"
+        for name, note in notes.items()
+        if measures.get(name) is None and name != "psnr_of_baseline"
     ]
     remarks = "".join(f'<p class="fine">{text(word)}</p>' for word in words)
     return f'<dl class="numbers">{shown}</dl>{remarks}'
@@ -142,7 +148,7 @@ def settings(fit: Fit) -> str:
 
 def reproduce(fit: Fit) -> str:
     """The command and the Python that make this fit again."""
-    line = made.command(fit)
+    line = _own(fit, made.command(fit))
     shell = (
         _code(line) if line else '<p class="explain">This fit was made in Python, and no single command repeats it.</p>'
     )
@@ -155,8 +161,31 @@ def reproduce(fit: Fit) -> str:
     return (
         f"<section><h2>Make it again</h2>{clock}{shell}"
         "<details><summary>In Python, every constant spelled out</summary>"
-        f"<div>{_code(made.python(fit))}</div></details></section>"
+        f"<div>{_code(str(_own(fit, made.python(fit))))}</div></details></section>"
     )
+
+
+def without_folders(words: str) -> str:
+    """A sentence with the names of files alone: where they lie on this machine is nobody else's concern.
+
+    >>> without_folders("there are no weights at '/home/me/.cache/w.bin'")
+    "there are no weights at 'w.bin'"
+    """
+    return re.sub(r"(?<![\w.:])(?:/|[A-Za-z]:\\)(?:[^\s'\"/\\]+[/\\])+", "", words)
+
+
+def _name(fit: Fit) -> str:
+    """The name of the file that was fitted."""
+    source = getattr(fit.signal, "source", None)
+    return re.split(r"[/\\]", str(source))[-1] if source else ""
+
+
+def _own(fit: Fit, code: str | None) -> str | None:
+    """A command that names the file without its folders, where the whole path would say where it lies."""
+    source = str(getattr(fit.signal, "source", None) or "")
+    if code is None or not PurePath(source).is_absolute():
+        return code
+    return code.replace(source, _name(fit))
 
 
 def _sinusoid_table(curves: list[ActivationCurves]) -> str:

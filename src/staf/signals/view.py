@@ -70,6 +70,10 @@ class View(ABC, Generic[S]):
         """A figure of the signal beside reconstructions, by title, for kinds that have no `picture`; None otherwise."""
         return None
 
+    def baseline(self) -> tuple[str, float] | None:
+        """What a fit should be better than, in words, and its PSNR; None where a kind has none."""
+        return None
+
     def more_measures(
         self, predict: Predict, convention: Convention, saved: Path | None
     ) -> dict[str, Callable[[], float]]:

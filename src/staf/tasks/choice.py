@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from torch import Tensor
 
@@ -19,11 +19,13 @@ MARGIN = 2.0
 class Candidate:
     """A result, (n, c) fitted numbers as from `task.predict`, and how well its method predicts what it did not see.
 
-    `errors` (m,) are squared errors at the held-out observations, of the method applied without them.
+    `errors` (m,) are squared errors at the held-out observations, of the method applied without them; `predicted` is
+    what it predicts there.
     """
 
     values: Float[Tensor, "n c"]
     errors: Float[Tensor, " m"]
+    predicted: Float[Tensor, "m c"] | None = None
 
     @property
     def error(self) -> float:
@@ -33,13 +35,17 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Choice:
-    """The result that is returned, the method behind it, and why; `errors` has the held-out error of every method."""
+    """The result that is returned, the method behind it, and why; `errors` has the held-out error of every method.
+
+    `fitted` is whether the fit has a part in it. A mean of several results has their `weights`.
+    """
 
     method: str
     values: Float[Tensor, "n c"]
     reason: str
     errors: dict[str, float]
     fitted: bool
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     def document(self) -> Document:
         """What a metrics file says of it."""
@@ -48,7 +54,14 @@ class Choice:
             "fitted": self.fitted,
             "reason": self.reason,
             "held_out_errors": self.errors,
+            **({"weights": dict(self.weights)} if self.weights else {}),
         }
+
+    def told(self) -> str:
+        """Which result it is and why, in a sentence."""
+        if self.weights:
+            return f"the result is a {self.method}: {self.reason}"
+        return f"the result is {'the fit' if self.fitted else 'not the fit but ' + self.method}: {self.reason}"
 
 
 def choose(
@@ -78,9 +91,7 @@ def choose(
     if not len(fit.errors):
         why = f"no {what} were held out, and staf fits what is observed better than {best}".replace("staf", model)
         return Choice(model, fit.values, why, errors, fitted=True)
-    gain = (rival.errors - fit.errors).double()
-    mean = float(gain.mean())
-    spread = float(gain.std()) / math.sqrt(len(gain)) if len(gain) > 1 else math.inf
+    mean, spread = advantage(fit, rival)
     won = mean > MARGIN * spread and math.isfinite(fit.error)
     first, second = (model, best) if won or mean > 0 else (best, model)
     why = (
@@ -90,5 +101,18 @@ def choose(
     if won:
         return Choice(model, fit.values, why, errors, fitted=True)
     if mean > 0:
-        why += f", too small a difference for {len(gain)} {what}"
+        why += f", too small a difference for {len(fit.errors)} {what}"
     return Choice(best, rival.values, why, errors, fitted=False)
+
+
+def advantage(one: Candidate, other: Candidate) -> tuple[float, float]:
+    """How much less one's squared errors are in the mean, and the standard error of that: the test is paired.
+
+    >>> import torch
+    >>> a, b = (Candidate(torch.zeros(1, 1), torch.full((4,), error)) for error in (1.0, 3.0))
+    >>> advantage(a, b)
+    (2.0, 0.0)
+    """
+    gain = (other.errors - one.errors).double()
+    spread = float(gain.std()) / math.sqrt(len(gain)) if len(gain) > 1 else math.inf
+    return float(gain.mean()), spread

@@ -98,8 +98,9 @@ def denoising_candidates(task: Denoising, methods: Sequence[str] = tuple(DENOISE
         for _ in range(UNSEEN_TURNS):
             predicted = denoise(without, strength).flatten(1)[:, held]
             without.flatten(1)[:, held] = predicted
-        errors = (task.transform.clamp(predicted) - image.flatten(1)[:, held]).square().mean(0)
-        results[name] = Candidate(restored.flatten(1).T, errors)
+        predicted = task.transform.clamp(predicted)
+        errors = (predicted - image.flatten(1)[:, held]).square().mean(0)
+        results[name] = Candidate(restored.flatten(1).T, errors, predicted.T)
     return results
 
 

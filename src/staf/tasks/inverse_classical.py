@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from staf._extras import need
 from staf._typing import Bool
 from staf.operators import (
     BeamIntegrals,
@@ -85,6 +86,26 @@ def biharmonic(operator: Mask, observation: Tensor, seen: Tensor, strength: floa
     return filled(operator.A_adjoint(observation), known, steps=200)
 
 
+def linear(operator: Mask, observation: Tensor, seen: Tensor, strength: float) -> Tensor:
+    """Missing samples from the triangles of known ones around them, the nearest known one beyond; `strength` is none.
+
+    >>> line = torch.tensor([[True, False, True], [True, False, True]])
+    >>> values = torch.tensor([[0.0, 2.0, 4.0, 6.0]])
+    >>> linear(Mask(line), values, torch.ones(4, dtype=torch.bool), 0.0)[0]
+    tensor([[0., 1., 2.],
+            [4., 5., 6.]])
+    """
+    griddata = need("image", "scipy.interpolate").griddata
+
+    known = operator.A_adjoint(seen.to(observation.dtype)).bool()
+    at, values = known.nonzero().numpy(), operator.A_adjoint(observation)[:, known].T.numpy()
+    everywhere = torch.ones(known.shape, dtype=torch.bool).nonzero().numpy()
+    near = griddata(at, values, everywhere, "nearest")
+    found = griddata(at, values, everywhere, "linear")
+    joined = torch.from_numpy(found).where(torch.from_numpy(found).isfinite(), torch.from_numpy(near))
+    return joined.T.reshape(-1, *known.shape).to(observation.dtype)
+
+
 def wiener(operator: GaussianBlur, observation: Tensor, seen: Tensor, balance: float) -> Tensor:
     """Wiener-Hunt deconvolution with a Laplacian prior; observations that are not seen are filled in first."""
     from skimage.restoration import wiener as deconvolved
@@ -115,6 +136,7 @@ def differential(operator: LinearOperator) -> bool:
 
 METHODS: dict[str, Method] = {
     "biharmonic": Method(biharmonic, (0.0,), lambda operator: isinstance(operator, Mask)),
+    "linear": Method(linear, (0.0,), lambda operator: isinstance(operator, Mask) and len(operator.input_shape) == 2),
     "Wiener": Method(
         wiener, BALANCES, lambda operator: isinstance(operator, GaussianBlur) and len(operator.input_shape) == 2
     ),
@@ -132,8 +154,8 @@ METHODS: dict[str, Method] = {
 }
 
 
-def inverse_candidates(task: InverseProblem) -> dict[str, Candidate]:
-    """Each classical method for the task's operator, its strength chosen by held-out observations.
+def inverse_candidates(task: InverseProblem, methods: Sequence[str] | None = None) -> dict[str, Candidate]:
+    """Each classical method for the task's operator, or those that are named, tuned by held-out observations.
 
     Where none are held out, the middle strength is taken.
     """
@@ -144,19 +166,20 @@ def inverse_candidates(task: InverseProblem) -> dict[str, Candidate]:
     seen.view(-1)[held] = False
     results = {}
     for name, method in METHODS.items():
-        if not method.serves(operator):
+        if not method.serves(operator) or (methods is not None and name not in methods):
             continue
-        strength, errors = method.strengths[len(method.strengths) // 2], observation.new_zeros(0)
+        strength, errors, predicted = method.strengths[len(method.strengths) // 2], observation.new_zeros(0), None
         if len(held):
             tried = []
             for tries in method.strengths:
                 restored = method.solve(operator, observation, seen, tries)
-                unseen = (operator.A(restored) - observation).flatten(1)[:, held].square().mean(0)
-                tried.append((float(unseen.mean()), tries, unseen))
-            _, strength, errors = min(tried, key=lambda entry: entry[0])
+                seen_there = operator.A(restored).flatten(1)[:, held].T
+                unseen = (seen_there.T - observation.flatten(1)[:, held]).square().mean(0)
+                tried.append((float(unseen.mean()), tries, unseen, seen_there))
+            _, strength, errors, predicted = min(tried, key=lambda entry: entry[0])
         restored = method.solve(operator, observation, everything, strength)
         restored = task.completed(restored)
-        results[name] = Candidate(task.transform.clamp(restored).flatten(1).T, errors)
+        results[name] = Candidate(task.transform.clamp(restored).flatten(1).T, errors, predicted)
     return results
 
 

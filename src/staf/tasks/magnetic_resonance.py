@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -16,9 +15,6 @@ from staf.planning.restoration import MAGNETIC_RESONANCE
 from staf.planning.situation import Rule
 from staf.signals.base import Signal
 from staf.tasks.inverse import InverseProblem
-
-if TYPE_CHECKING:
-    from staf.kinds import Grid
 
 # Frequencies up to this share of the highest one are always fitted: a few of them hold most of the energy.
 CENTRE = 0.1
@@ -141,21 +137,9 @@ def with_phase(
     return seen * torch.polar(torch.ones(combined.shape), combined.angle())
 
 
-def grid_for(operator: MaskedFourier, observation: Float[Tensor, "1 coils n 2"], name: str = "picture") -> Grid:
-    """An empty grid for the result, from 0 to a fifth above the highest value of the zero-filled picture."""
-    from staf.kinds import Grid
-
+def estimated_range(operator: MaskedFourier, observation: Float[Tensor, "1 coils n 2"]) -> tuple[float, float]:
+    """From 0 to a fifth above the highest value of the zero-filled picture: the range of one that is not known."""
     highest = float(operator.A_adjoint(observation).max())
     if not highest > 0:
         raise ValueError(f"kspace must hold a picture, got a zero-filled one of at most {highest:g}")
-    described: Document = {
-        "kind": "grid",
-        "name": name,
-        "shape": list(operator.input_shape),
-        "channels": 1,
-        "has_channels": False,
-        "dtype": "float32",
-        "value_range": [0.0, 1.2 * highest],
-        "notes": [],
-    }
-    return Grid.from_metadata(described)
+    return 0.0, 1.2 * highest

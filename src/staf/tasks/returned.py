@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from staf._typing import Float
 from staf.operators import AreaDownsampling
-from staf.tasks.choice import Candidate, Choice, choose
+from staf.tasks.choice import MARGIN, Candidate, Choice, advantage, choose
 from staf.tasks.classical import UPSCALERS, denoising_candidates
 from staf.tasks.denoising import Denoising
 from staf.tasks.filling import filled
 from staf.tasks.inverse import InverseProblem
 from staf.tasks.inverse_classical import inverse_candidates
+from staf.tasks.mixture import mixture
+from staf.tasks.non_local import MOST_PIXELS, back_projected, sharpened
 from staf.tasks.super_resolution import SuperResolution
 from staf.training.task import Predict
 
+# Fewer observed pixels say little about what similar patches are worth.
+LEAST_PIXELS = 32**2
+# A mean of several results is returned where the mean squared error is less by this share at least.
+LEAST_GAIN = 1e-3
+
 
 def returned_denoising(task: Denoising, predict: Predict, model: str = "staf") -> Choice:
-    """The field, total variation or non-local means: whichever predicts held-out pixels best.
+    """The field, total variation, non-local means or a mean of them: whichever predicts held-out pixels best.
 
     >>> import numpy as np
     >>> from staf.kinds import Image
@@ -32,8 +40,9 @@ def returned_denoising(task: Denoising, predict: Predict, model: str = "staf") -
     held = task.held_out_index
     with torch.no_grad():
         seen = task.transform.clamp(predict(task.coordinates[held])).detach()
-    errors = (seen - task.target[held]).square().mean(-1).cpu()
-    return choose(model, Candidate(task.predict(predict).cpu(), errors), denoising_candidates(task))
+    target = task.target[held].cpu()
+    fit = Candidate(task.predict(predict).cpu(), (seen.cpu() - target).square().mean(-1), seen.cpu())
+    return best_of(model, fit, denoising_candidates(task), target)
 
 
 def returned_upscaling(task: SuperResolution, predict: Predict, model: str = "staf") -> Choice:
@@ -42,12 +51,14 @@ def returned_upscaling(task: SuperResolution, predict: Predict, model: str = "st
     The truth's area means are what is observed. The nearest picture to any estimate that has them is therefore nearer
     to the truth than the estimate is (a projection onto a plane that holds the truth). Held-out pixels choose; a task
     that holds out none has its field returned where that fits what is observed better than the interpolation does.
+    What was chosen is then sharpened by its own similar patches, where that brings the observation back better from
+    area means of its own.
     """
     base = best_upscaler(task)
     seen = task.observed_by(predict).cpu()
     observation, held, fitted = task.observation.cpu(), task.held_out_index.cpu(), task.train_index.cpu()
     enlarged = UPSCALERS[base](observation, task.factor)
-    again = _averaged(task).A(enlarged)
+    again = AreaDownsampling(task.signal.shape, task.factor).A(enlarged)
 
     def squares(of: Tensor, index: Tensor) -> Tensor:
         return (task.transform.clamp(of) - observation).square().flatten(1)[:, index].mean(0)
@@ -65,7 +76,13 @@ def returned_upscaling(task: SuperResolution, predict: Predict, model: str = "st
             f"observed pixels: the area means of {base} differ from them by {others:.4g}, those of {model}, which was "
             f"fitted to them, by {own:.4g}: the fit needs more steps"
         )
-    return choose(model, fit, candidates, objection=objection)
+    choice = choose(model, fit, candidates, objection=objection)
+    if not sharpening_helps(task, base):
+        return choice
+    values = sharpened(fine if choice.fitted else enlarged, observation, task.factor)
+    method = f"{model if choice.fitted else base}, sharpened"
+    why = f"{choice.reason}; similar patches sharpen what is observed, so they sharpen this too"
+    return replace(choice, method=method, values=task.transform.clamp(values).flatten(1).T, reason=why)
 
 
 def returned_inverse(task: InverseProblem, predict: Predict, model: str = "staf") -> Choice:
@@ -76,30 +93,67 @@ def returned_inverse(task: InverseProblem, predict: Predict, model: str = "staf"
 def chosen_of(task: InverseProblem, predict: Predict, classical: Mapping[str, Candidate], model: str) -> Choice:
     """The same among classical results that are there already."""
     held = task.held_out_index
-    errors = (task.observed_by(predict) - task.observation).square().flatten(1)[:, held].mean(0).cpu()
-    fit = Candidate(task.predict(predict).cpu(), errors)
-    return choose(model, fit, classical, what="observations")
+    seen, target = (of.flatten(1)[:, held].T.cpu() for of in (task.observed_by(predict), task.observation))
+    fit = Candidate(task.predict(predict).cpu(), (seen - target).square().mean(-1), seen)
+    return best_of(model, fit, classical, target, what="observations")
+
+
+def best_of(
+    model: str, fit: Candidate, classical: Mapping[str, Candidate], target: Tensor, *, what: str = "pixels"
+) -> Choice:
+    """The fit, a classical result, or a mean of several where that predicts held-out observations clearly better."""
+    choice = choose(model, fit, classical, what=what)
+    everything = {model: fit, **classical}
+    found = mixture(target, everything)
+    if found is None:
+        return choice
+    weights, mean = found
+    alone = everything[choice.method]
+    gain, spread = advantage(mean, alone)
+    if not gain > max(MARGIN * spread, LEAST_GAIN * alone.error**2):
+        return choice
+    shares = ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items())
+    why = (
+        f"held-out {what}: it predicts them with an error of {mean.error:.4g}, {choice.method} alone with "
+        f"{choice.errors[choice.method]:.4g}"
+    )
+    errors = {**choice.errors, "mean": mean.error}
+    return Choice(f"mean ({shares})", mean.values, why, errors, fitted=model in weights, weights=weights)
 
 
 def corrected(task: SuperResolution, values: Float[Tensor, "c h w"]) -> Float[Tensor, "n c"]:
     """The picture nearest to `values` whose area means are what is observed, clamped."""
-    means = _averaged(task)
-    missing = task.observation.cpu() - means.A(values)
-    # The adjoint spreads a pixel's value over its cells in equal parts.
-    full = values + task.factor ** (len(task.signal.shape)) * means.A_adjoint(missing)
-    return task.transform.clamp(full).flatten(1).T
+    return task.transform.clamp(back_projected(values, task.observation.cpu(), task.factor)).flatten(1).T
 
 
 def best_upscaler(task: SuperResolution) -> str:
     """The interpolation that brings the observation back best from its own area means."""
+    reduced = _reduced(task)
+    if reduced is None:
+        return "Lanczos"
+    coarse, part = reduced
+    return min(UPSCALERS, key=lambda name: float((UPSCALERS[name](coarse, task.factor) - part).square().mean()))
+
+
+def sharpening_helps(task: SuperResolution, base: str) -> bool:
+    """Whether similar patches bring the observation back better from its own area means than interpolation alone.
+
+    Where the result is large, or the observation small, it is not tried.
+    """
+    reduced = _reduced(task)
+    if reduced is None or task.signal.points > MOST_PIXELS or reduced[1][0].numel() < LEAST_PIXELS:
+        return False
+    coarse, part = reduced
+    enlarged = UPSCALERS[base](coarse, task.factor)
+    plain, sharp = back_projected(enlarged, coarse, task.factor), sharpened(enlarged, coarse, task.factor)
+    return bool((sharp - part).square().mean() < (plain - part).square().mean())
+
+
+def _reduced(task: SuperResolution) -> tuple[Tensor, Tensor] | None:
+    """Area means of the largest part of the observation that the factor divides, and that part."""
     observed, factor = task.observation.cpu(), task.factor
     sides = [size // factor * factor for size in observed.shape[1:]]
     if min(sides) == 0:
-        return "Lanczos"
+        return None
     part = observed[:, : sides[0], : sides[1]]
-    coarse = AreaDownsampling(tuple(sides), factor).A(part)
-    return min(UPSCALERS, key=lambda name: float((UPSCALERS[name](coarse, factor) - part).square().mean()))
-
-
-def _averaged(task: SuperResolution) -> AreaDownsampling:
-    return AreaDownsampling(task.signal.shape, task.factor)
+    return AreaDownsampling(tuple(sides), factor).A(part), part

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -19,9 +18,6 @@ from staf.tasks.inverse import InverseProblem
 from staf.tasks.tomography_classical import filtered_backprojection
 from staf.training.task import Batch
 
-if TYPE_CHECKING:
-    from staf.kinds import Grid
-
 
 class Tomography(InverseProblem):
     """An inverse problem of line integrals, y = integral of the attenuation along each ray: the logarithm of what a
@@ -31,7 +27,7 @@ class Tomography(InverseProblem):
     the units of `signal`: attenuation per unit of length, the unit of the operator's spacing.
 
     Args:
-        signal: the grid of the result; `grid_for` makes one whose range is estimated from the projections.
+        signal: the grid of the result; `Grid.blank(shape, estimated_range(...))` where nothing is known.
         operator: a `parallel_beam`, `fan_beam` or `cone_beam`.
         sinogram: (views, detectors) or (views, rows, columns).
         held_out: the share of views that is not fitted, at least one of them unless 0; `generator` draws which.
@@ -118,23 +114,17 @@ def held_out_views(shape: tuple[int, ...], held_out: float, generator: torch.Gen
     return places[chosen].flatten(), places[~chosen].flatten()
 
 
-def grid_for(operator: BeamIntegrals, sinogram: Float[Tensor, "*out"], name: str = "reconstruction") -> Grid:
-    """An empty grid for the result, from 0 to the highest value that a filtered backprojection has."""
-    from staf.kinds import Grid
+def estimated_range(operator: BeamIntegrals, sinogram: Float[Tensor, "*out"]) -> tuple[float, float]:
+    """From 0 to the highest value that a filtered backprojection has: the range of a result that is not known.
 
+    >>> from staf.operators import parallel_beam
+    >>> operator = parallel_beam((16, 16), torch.arange(30) * math.pi / 30)
+    >>> disc = (torch.stack(torch.meshgrid(*[torch.arange(16.0) - 7.5] * 2, indexing="ij")).norm(dim=0) < 5).float()
+    >>> 0.9 < estimated_range(operator, operator.A(disc))[1] < 1.4
+    True
+    """
     everything = torch.ones(operator.output_shape, dtype=torch.bool)
-    rough = filtered_backprojection(operator, sinogram[None].float(), everything)
-    highest = float(rough.max())
+    highest = float(filtered_backprojection(operator, sinogram[None].float(), everything).max())
     if not highest > 0:
         raise ValueError(f"sinogram must show something that attenuates, got a reconstruction of at most {highest:g}")
-    described: Document = {
-        "kind": "grid",
-        "name": name,
-        "shape": list(operator.input_shape),
-        "channels": 1,
-        "has_channels": False,
-        "dtype": "float32",
-        "value_range": [0.0, highest],
-        "notes": [],
-    }
-    return Grid.from_metadata(described)
+    return 0.0, highest

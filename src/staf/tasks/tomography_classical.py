@@ -12,8 +12,9 @@ from staf._typing import Float
 from staf.operators import BeamIntegrals, RayIntegrals
 from staf.tasks.filling import filled
 
-# Cut-offs of the Hann window over the ramp, in shares of the highest frequency; 0 is the ramp alone.
-WINDOWS = (0.0, 1.0, 0.5)
+# Cut-offs of the Hann window over the ramp, in shares of the highest frequency; 0 is the ramp alone, which is taken
+# where nothing is held out to choose by.
+WINDOWS = (1.0, 0.0, 0.5)
 # Of the total variation after each turn, in units of the value range.
 SART_WEIGHTS = (1e-3, 3e-3, 1e-2, 3e-2)
 TURNS = 15

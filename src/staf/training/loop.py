@@ -105,20 +105,19 @@ class Loop:
         checkpoint = checkpoint if self.processes.rank == 0 else None
         try:
             # One watch over both, so that no signal falls between them.
-            with interrupt.watch() as interruption:
-                with bar:
-                    while self._is_under_way():
-                        losses = self._advance(bar)
-                        self._look_for_divergence(losses, bar)
-                        self._tell(losses, bar)
-                        # A signal to one process ends all at the same step.
-                        number = self.processes.largest(interruption.signal_number or 0)
-                        if number and not self._all_diverged():
-                            interruption.signal_number = number
-                            self._stop(interruption, checkpoint, bar)
-                        elif checkpoint is not None and time.monotonic() - last_saved > checkpoint_seconds:
-                            self._save_if_possible(checkpoint, bar)
-                            last_saved = time.monotonic()
+            with interrupt.watch() as interruption, bar:
+                while self._is_under_way():
+                    losses = self._advance(bar)
+                    self._look_for_divergence(losses, bar)
+                    self._tell(losses, bar)
+                    # A signal to one process ends all at the same step.
+                    number = self.processes.largest(interruption.signal_number or 0)
+                    if number and not self._all_diverged():
+                        interruption.signal_number = number
+                        self._stop(interruption, checkpoint, bar)
+                    elif checkpoint is not None and time.monotonic() - last_saved > checkpoint_seconds:
+                        self._save_if_possible(checkpoint, bar)
+                        last_saved = time.monotonic()
                 return self._measure(bar, checkpoint, interruption)
         finally:
             self.trainee.leave()
@@ -241,6 +240,9 @@ class Loop:
                 self._leave_unless_diverged(interruption)
             finishing = [callback for callback in self.callbacks if hasattr(callback, "finish")]
             notes = [*(callback.finish(self.trainee.module) for callback in finishing), *notes]
+            watched = getattr(bar, "watched", None)
+            if watched is not None and len(predicts) == 1:
+                predicts = [watched(predicts[0], self.trainee.task.points)]
             metrics = [task.evaluate(p) for task, p in zip(self.trainee.tasks, predicts, strict=True)]
         except KeyboardInterrupt:
             if not interruption or self._all_diverged():

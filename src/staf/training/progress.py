@@ -6,7 +6,12 @@ import math
 import sys
 import time
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from staf.training.task import Predict
 
 
 def duration(seconds: float) -> str:
@@ -94,6 +99,31 @@ class Progress:
         elif time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + 10
             sys.stderr.write(f"{self.title}: {text}\n")
+            sys.stderr.flush()
+
+    def watched(self, predict: Predict, points: int) -> Predict:
+        """The same function, which shows how many of the `points` have been measured where that takes a while."""
+        began, done = time.monotonic(), 0
+        self._next_line = began + 10
+
+        def counted(coordinates: Tensor) -> Tensor:
+            nonlocal done
+            values = predict(coordinates)
+            done += len(coordinates)
+            self._measured(min(1.0, done / max(points, 1)), time.monotonic() - began)
+            return values
+
+        return counted
+
+    def _measured(self, fraction: float, elapsed: float) -> None:
+        if self.mode == "none" or elapsed < 2:
+            return
+        text = f"{fraction:.0%}  {duration(elapsed * (1 - fraction) / fraction)} left"
+        if self._bar is not None:
+            self._bar.update(self._task, description="measuring", completed=fraction, text=text)
+        elif time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + 10
+            sys.stderr.write(f"measuring: {text}\n")
             sys.stderr.flush()
 
     def say(self, sentence: str) -> None:

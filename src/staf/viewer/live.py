@@ -28,6 +28,7 @@ CURVE_POINTS = 400
 WAITING_SECONDS = 1.0
 WAITING = (
     '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="1">'
+    '<link rel="icon" href="data:,">'
     "<title>Waiting for the first step</title></head><body><p>Waiting for the first step of the fit.</p></body></html>"
 )
 

@@ -121,7 +121,7 @@ def text(value: object) -> str:
 
 def _network(field: Exportable) -> str:
     architecture = getattr(field.module, "architecture", None) or field.metadata.get("architecture") or {}
-    return str(architecture.get("name", type(field.module).__name__)).upper()
+    return str(architecture.get("name", type(field.module).__name__)).upper().replace("_", " ")
 
 
 def _parameters(field: Exportable) -> str:

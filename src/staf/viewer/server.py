@@ -155,7 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
             f'<li><a href="{i}/">{text(each.name)}</a></li>' for i, each in enumerate(self.server.view.shown)
         )
         head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        head += f"<title>Fields</title><style>{LISTING_STYLE}</style>"
+        head += f'<link rel="icon" href="data:,"><title>Fields</title><style>{LISTING_STYLE}</style>'
         page = f'<!DOCTYPE html><html lang="en"><head>{head}</head><body><h1>Fields</h1><ul>{items}</ul></body></html>'
         self._send(page.encode(), "text/html; charset=utf-8", policy=policy(LISTING_STYLE, ""))
 

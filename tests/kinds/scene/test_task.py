@@ -95,29 +95,61 @@ def test_without_held_out_views_measures_are_of_the_first_photos():
     assert task.evaluate(lambda x: torch.zeros(len(x), 4)) == task.confirm(lambda x: torch.zeros(len(x), 4))
 
 
-def test_rays_beyond_the_samples_have_no_weight():
-    torch.manual_seed(0)
+def test_rays_beyond_the_samples_have_no_weight(monkeypatch):
     task = Radiance(scene(size=8), samples=512, resolution=4)
     batch = task.batch(torch.arange(256))
     module = field()
+    drawn, order = task._draw(256)
+    monkeypatch.setattr(task, "_draw", lambda rays: (drawn, order))
     few = task.loss(module, batch)
-    found = task._visible(module, *batch.coordinates[:, :6].split(3, -1), batch.coordinates[:, 6])
+    found = task._visible(module, *batch.coordinates[order].split(3, -1), drawn[:, 0])
     whole = found.start + found.samples < task.samples
     assert 0 < int(whole.sum()) < 256
-    alone = task.batch(torch.arange(256))
-    kept = alone._replace(coordinates=batch.coordinates[whole], target=batch.target[whole], weight=batch.weight[whole])
-    kept = kept._replace(weight=kept.weight / kept.weight.sum())
+    kept = batch._replace(coordinates=batch.coordinates[order][whole], target=batch.target[order][whole])
+    kept = kept._replace(weight=torch.full((int(whole.sum()),), 1 / int(whole.sum())))
+    monkeypatch.setattr(task, "_draw", lambda rays: (drawn[whole], torch.arange(rays)))
     torch.testing.assert_close(few, task.loss(module, kept), rtol=1e-4, atol=1e-6)
 
 
-def test_transparent_photos_are_shown_on_another_colour_in_every_step():
+@pytest.mark.parametrize("rays", [1, 5, 64, 7919, 16_384])
+def test_every_step_draws_other_numbers_and_another_order_of_all_rays(rays):
     task = Radiance(scene(size=8))
-    first, second = task.batch(torch.arange(64)), task.batch(torch.arange(64))
-    assert (first.coordinates[:, 6:] != second.coordinates[:, 6:]).any(-1).all()
-    assert (first.coordinates[:, 6:] >= 0).all()
-    assert (first.coordinates[:, 6:] < 1).all()
-    empty = task.signal.train.pixels[0].reshape(-1, 4)[:, 3] == 0
-    torch.testing.assert_close(first.target[empty], first.coordinates[empty, 7:])
+    (first, one), (second, other) = task._draw(rays), task._draw(rays)
+    assert (first != second).any(-1).all()
+    for drawn, order in ((first, one), (second, other)):
+        assert (drawn >= 0).all()
+        assert (drawn < 1).all()
+        assert torch.equal(order.sort().values, torch.arange(rays))
+    assert rays < 60 or not torch.equal(one, other)
+    if rays > 1000:
+        assert drawn.mean(0).sub(0.5).abs().max() < 0.02
+        assert torch.corrcoef(drawn.T).fill_diagonal_(0).abs().max() < 0.05
+
+
+def nothing(x):
+    return torch.zeros(len(x), 4)
+
+
+def test_a_batch_of_all_rays_trains_all_of_them():
+    """Few samples have room in a step, and the rays that have it are others each time."""
+    task = Radiance(scene(train=2, test=1, size=8), samples=1024, resolution=4)
+    batch = task.batch(None)
+    seen = torch.zeros(task.points)
+    for _ in range(60):
+        drawn, order = task._draw(task.points)
+        found = task._visible(nothing, *batch.coordinates[order].split(3, -1), drawn[:, 0])
+        seen[order[found.start + found.samples < task.samples]] += 1
+    assert (seen > 0).float().mean() > 0.95
+    assert seen.max() < 30
+
+
+def test_transparent_photos_are_shown_on_the_drawn_colour():
+    """A field of nothing shows what is behind: the error of empty pixels is zero whatever the colour."""
+    task = Radiance(scene(size=8))
+    empty = (task.signal.train.pixels.reshape(-1, 4)[:, 3] == 0).nonzero()[:, 0]
+
+    assert task.loss(nothing, task.batch(empty)) < 1e-12
+    assert task.loss(nothing, task.batch(torch.arange(256))) > 1e-3
 
 
 def test_photos_that_do_not_fit_take_turns():

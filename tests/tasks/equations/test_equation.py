@@ -72,7 +72,7 @@ def test_the_loss_of_the_solution_is_zero_and_adds_up_over_chunks():
     assert task.relative_error(lambda c: solved(c) * 1.5) == pytest.approx(0.5)
 
 
-SOAP = staf.recipes.full_batch(steps=150).replace(rate=1e-2, matrix_rate=1e-2, precision="fp32")
+SOAP = staf.recipes.full_batch(steps=300).replace(rate=1e-2, matrix_rate=1e-2, precision="fp32")
 
 
 def test_an_equation_of_ones_own_is_solved_in_float64_and_soap_goes_far_below_adam():

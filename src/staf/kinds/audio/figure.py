@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from staf.figures.palette import COLOURS
+from staf.figures.palette import COLOURS, line_number
 from staf.figures.style import new_figure, tidy
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def audio_comparison(target: np.ndarray, reconstructions: Mapping[str, np.ndarra
     loudest = spectrogram(target[:, 0])[1].max()
     shown = None
     for row, (name, wave) in enumerate(rows.items()):
-        colour = "black" if row == 0 else COLOURS[(row - 1) % len(COLOURS)]
+        colour = "black" if row == 0 else COLOURS[line_number(name, row - 1) % len(COLOURS)]
         left, middle, right = grid[row]
         draw_waveform(left, wave[:, 0], rate, colour)
         tidy(left, y="share of the peak", title=name)

@@ -21,7 +21,9 @@ from staf.reports.svg import Chart, padded
 from staf.reports.text import text
 from staf.signals.grid import Convention
 from staf.signals.rendering import Predict
+from staf.signals.value_transform import value_transform
 from staf.signals.view import View
+from staf.training.history import decibels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,6 +52,10 @@ class AudioView(View[Audio]):
 
     def page(self, convention: Convention) -> Document:
         return {"type": "sound", "rate": self.signal.rate}
+
+    def baseline(self) -> tuple[str, float]:
+        fitted = value_transform(self.signal).fitted(self.signal.values())
+        return "silence", decibels(float(fitted.double().square().mean()))
 
     def comparison(self, reconstructions: Mapping[str, Audio]) -> Figure:
         target = self.signal

@@ -224,6 +224,31 @@ class Grid(Signal):
         grid.spacing = checked_spacing(spacing, len(shape))
         return grid
 
+    @classmethod
+    def blank(
+        cls,
+        shape: Sequence[int],
+        value_range: tuple[float, float],
+        *,
+        name: str = "grid",
+        spacing: Sequence[float] | None = None,
+    ) -> Grid:
+        """A grid of float32 without samples, for what is not known yet: a task fills it.
+
+        >>> Grid.blank((64, 64), (0.0, 0.05), spacing=(0.5, 0.5))
+        Grid('grid', 64x64, 1 channel, float32, no samples)
+        """
+        described: Document = {
+            "name": name,
+            "shape": list(shape),
+            "channels": 1,
+            "has_channels": False,
+            "dtype": "float32",
+            "value_range": list(value_range),
+            "notes": [],
+        }
+        return cls.from_metadata(described if spacing is None else {**described, "spacing": list(spacing)})
+
     def output_grid(
         self,
         *,

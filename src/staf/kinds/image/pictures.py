@@ -41,7 +41,7 @@ class Pictures:
 
 
 def pictures(target: Image, reconstruction: Image) -> Pictures:
-    """The whole image, reduced by a whole factor where it is large, and then 1:1 crops where that loses something.
+    """The whole image, reduced by a whole factor where it is large, and crops at full resolution where that loses some.
 
     The error of a pixel is the root of the mean square over its channels, in units of the value range. The map is
     linear from zero to the 99.9th percentile, rounded up to one digit, so that one bad pixel does not darken the rest.
@@ -61,7 +61,7 @@ def pictures(target: Image, reconstruction: Image) -> Pictures:
     views = [
         _place(
             "Whole image",
-            "1:1, every pixel shown" if factor == 1 else f"1:{factor}, each pixel the mean of {factor}x{factor}",
+            "every pixel shown" if factor == 1 else f"each pixel the mean of {factor}x{factor}",
             _reduced_pixels(target, factor),
             _reduced_pixels(reconstruction, factor),
             small,
@@ -75,7 +75,7 @@ def pictures(target: Image, reconstruction: Image) -> Pictures:
             views.append(
                 _place(
                     title,
-                    f"1:1, from column {left} and row {top}",
+                    f"every pixel shown, from column {left} and row {top}",
                     _pixels(target, rows, columns),
                     _pixels(reconstruction, rows, columns),
                     squares[rows, columns],

@@ -19,7 +19,9 @@ from staf.reports.embedding import error_scale
 from staf.reports.text import text
 from staf.signals.grid import Convention
 from staf.signals.rendering import Predict, output_grid
+from staf.signals.value_transform import value_transform
 from staf.signals.view import View
+from staf.training.history import decibels
 
 LPIPS_PIXELS = 2**24
 # From here on, measuring and writing take longer on a CPU than one waits without being told.
@@ -63,6 +65,12 @@ class ImageView(View[Image]):
 
     def picture(self, reconstruction: Image | None = None) -> np.ndarray:
         return (reconstruction or self.signal).array
+
+    def baseline(self) -> tuple[str, float] | None:
+        if self.signal.points > LPIPS_PIXELS:
+            return None
+        fitted = value_transform(self.signal).fitted(self.signal.values()).double()
+        return "the mean colour", decibels(float((fitted - fitted.mean(0)).square().mean()))
 
     def more_measures(
         self, predict: Predict, convention: Convention, saved: Path | None

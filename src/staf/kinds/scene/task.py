@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 import torch
 from torch import Tensor, nn
 
-from staf.kinds.hashed_numbers import hashed_uniform
 from staf.kinds.scene.occupancy import OccupancyGrid
 from staf.kinds.scene.photos import MOST_BYTES, PhotoPool
 from staf.kinds.scene.reading import Views
@@ -33,6 +32,8 @@ SAMPLES = {"cpu": 2**14, "cuda": 2**17}
 LOOKED_AT = 4
 # Samples that less light than this reaches are not trained on.
 STOP = 1e-3
+# Steps through the rays of a batch, one of which has no divisor in common with their number.
+STRIDES = (7919, 7907, 7901, 7883)
 # Photos of the training set that are measured where none were held out, and to see whether a target is reached.
 MEASURED = 8
 
@@ -41,10 +42,10 @@ class Radiance:
     """Minimise the squared error of rendered against photographed pixels.
 
     A field maps positions in [-1, 1]^3 and unit directions (n, 6) to density and colour (n, 4). A batch is a set of
-    pixels, whose rays are sampled in the cells that hold matter. A batch's coordinates (n, 10) are origin, direction, a
-    number in [0, 1) that says where in its first step a ray starts, and the colour behind it: photos with transparency
-    are shown on a random colour in every step, so that what is empty is learnt to be empty. Rays whose samples do not
-    fit into `samples` have no weight in that step.
+    pixels, whose rays are sampled in the cells that hold matter: coordinates (n, 6) are origin and direction, targets
+    (n, 3 or 4) the pixels between 0 and 1. In every step each ray starts somewhere else in its first step, and photos
+    with transparency are shown on another random colour, so that what is empty is learnt to be empty. Rays whose
+    samples do not fit into `samples` have no weight in that step.
 
     Args:
         scene: photos, cameras and box.
@@ -95,19 +96,18 @@ class Radiance:
         width = self.cameras.width
         slot, inside = index // (self.cameras.height * width), index % (self.cameras.height * width)
         origin, direction = self.cameras.rays(self.photos.view[slot], (inside // width) + 0.5, (inside % width) + 0.5)
-        self.draws += 1
-        pixels, behind = self.photos.at(slot, inside), self.background.expand(len(index), 3)
-        drawn = self._uniform(index)
-        if pixels.shape[1] == 4:
-            behind = drawn[:, 1:]
         if weight is None:
             weight = torch.full((len(index),), 1.0 / len(index), device=index.device)
-        coordinates = torch.cat([origin, direction, drawn[:, :1], behind], -1)
-        return Batch(coordinates, on_background(pixels, behind), weight)
+        return Batch(torch.cat([origin, direction], -1), self.photos.at(slot, inside).float() / 255, weight)
 
     def loss(self, field: nn.Module, batch: Batch) -> Tensor:
-        origin, direction, offset, behind = batch.coordinates.split([3, 3, 1, 3], -1)
-        found = self._visible(field, origin, direction, offset[:, 0])
+        drawn, order = self._draw(len(batch.weight))
+        origin, direction = batch.coordinates[order].split([3, 3], -1)
+        target, behind = batch.target[order], self.background.expand(len(order), 3)
+        if target.shape[1] == 4:
+            behind = drawn[:, 1:]
+            target = target[:, :3] * target[:, 3:] + (1 - target[:, 3:]) * behind
+        found = self._visible(field, origin, direction, drawn[:, 0])
         values = field(sample_coordinates(origin, direction, found.distance, found.ray))
         width = torch.full_like(found.distance, self.step)
         density, colour = values[:, 0].contiguous(), values[:, 1:].contiguous()
@@ -115,9 +115,9 @@ class Radiance:
         shown = composite(density, colour, found.distance, width, found.start, found.samples, black)
         # Where samples fill the budget, the ray that they end in may lack some, and those after it have none.
         whole = found.start + found.samples < self.samples
-        weight = batch.weight * whole
+        weight = batch.weight[order] * whole
         weight = weight * (batch.weight.sum() / weight.sum().clamp(min=1e-12))
-        return weighted_squared_error(shown.colour + (1 - shown.opacity)[:, None] * behind, batch.target, weight)
+        return weighted_squared_error(shown.colour + (1 - shown.opacity)[:, None] * behind, target, weight)
 
     @torch.no_grad()
     def _visible(self, field: nn.Module, origin: Tensor, direction: Tensor, offset: Tensor) -> Samples:
@@ -187,9 +187,20 @@ class Radiance:
         self.grid = grid
         return self
 
-    def _uniform(self, index: Tensor) -> Tensor:
-        """Four numbers in [0, 1) for each ray, others in each step."""
-        return hashed_uniform(index, self.draws, self._salts)
+    def _draw(self, rays: int) -> tuple[Tensor, Tensor]:
+        """Four numbers in [0, 1) for each ray, and an order of the rays, others in each step, which can be captured.
+
+        The numbers are hashes of ray and step. The order matters where every step has the same rays, of which those
+        that come last may have no room.
+        """
+        self.draws += 1
+        row = torch.arange(rays, device=self.draws.device)
+        mixed = ((row * 747796405)[:, None] + (self.draws * 2891336453 + self._salts)) & 0xFFFFFFFF
+        for _ in range(2):
+            mixed = (((mixed >> 16) ^ mixed) * 73244475) & 0xFFFFFFFF
+        mixed = (mixed >> 16) ^ mixed
+        stride = next(prime for prime in STRIDES if rays % prime)
+        return mixed.float() / 2**32 * (1 - 2**-20), (row * stride + mixed[0, 0]) % rays
 
 
 class UpdateScene:

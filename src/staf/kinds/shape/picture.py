@@ -15,6 +15,8 @@ CLAY = (0.86, 0.82, 0.77)
 # Directions towards the lights in the camera's frame (right, up, towards the eye), and their strengths.
 LIGHTS = (((-0.45, 0.65, 0.62), 0.70), ((0.75, 0.10, 0.45), 0.22), ((0.0, -0.6, 0.3), 0.10))
 AMBIENT = 0.16
+# How much of the picture's side the mesh or its box takes.
+FILLED = 0.94
 # Samples a pixel is averaged over, along each axis.
 SAMPLES = 2
 # At silhouettes smooth normals turn away from the eye; creases beyond this cosine keep their own face's normal.
@@ -85,7 +87,7 @@ def magnification(low: np.ndarray, high: np.ndarray, camera: np.ndarray) -> floa
     """Widths of the picture per unit of length, for the box from `low` to `high` to fill 94% of it."""
     corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)]) * (high - low)
     seen = corners @ camera[:2].T
-    return 0.94 / max(float((seen.max(0) - seen.min(0)).max()), 1e-300)
+    return FILLED / max(float((seen.max(0) - seen.min(0)).max()), 1e-300)
 
 
 def _nearest(

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from staf._documents import Document, Entries
+from staf.kinds.shape.measures import distances
+from staf.kinds.shape.mesh import Mesh
 from staf.kinds.shape.mesh_writing import WRITERS
 from staf.kinds.shape.options import PICTURES
-from staf.kinds.shape.picture import draw
+from staf.kinds.shape.picture import CLAY, FILLED, camera_of, draw, magnification
 from staf.kinds.shape.signal import Shape
-from staf.reports.embedding import picture_uri
+from staf.reports.embedding import picture_uri, round_ceiling
 from staf.signals.grid import Convention
 from staf.signals.rendering import Predict
 from staf.signals.view import View
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 # The surface of an occupancy, as `Shape.render` has it.
 LEVEL = 0.5
+# The colour of a surface that is far from the target's.
+WRONG = (0.80, 0.10, 0.05)
 
 
 class ShapeView(View[Shape]):
@@ -57,14 +62,28 @@ class ShapeView(View[Shape]):
         return shape_comparison(self.signal, reconstructions)
 
     def report_section(self, reconstruction: Shape) -> str:
-        """The target's surface and the fitted one, drawn from the same side."""
-        bounds = self.signal.mesh.bounds
-        figures = "".join(
-            f'<figure><h3>{name}</h3><img alt="{name}" width="512" height="512" '
-            f'src="{picture_uri(draw(shape.mesh, bounds=bounds))}"></figure>'
-            for name, shape in (("Target", self.signal), ("Reconstruction", reconstruction))
+        """The target's surface, the fitted one, and this one painted by its distance to the target, from one side."""
+        target = self.signal
+        how = framed(target.mesh)
+        voxel = 2 * target.frame.half / target.resolution
+        error = distances(reconstruction.mesh.vertices, target.mesh)[0] / voxel
+        most = max(round_ceiling(float(np.quantile(error, 0.99))), 1e-3)
+        share = np.minimum(error / most, 1.0)[:, None]
+        painted = (1 - share) * np.array(CLAY) + share * np.array(WRONG)
+        pictures = (
+            ("Target", draw(target.mesh, **how)),
+            ("Reconstruction", draw(reconstruction.mesh, **how)),
+            ("Error", draw(reconstruction.mesh, colours=painted, **how)),
         )
-        return f'<section><h2>Look closer</h2><div class="pair shapes">{figures}</div></section>'
+        figures = "".join(
+            f'<figure><h3>{name}</h3><img alt="{name}" width="512" height="512" src="{picture_uri(pixels)}"></figure>'
+            for name, pixels in pictures
+        )
+        return (
+            '<section><h2>Look closer</h2><p class="explain">Error: the distance of the fitted surface to the target, '
+            f"grey where there is none, and red from {most:.3g} voxels of the target's grid.</p>"
+            f'<div class="trio shapes">{figures}</div></section>'
+        )
 
     def command_options(self, metadata: Entries) -> list[str] | None:
         words = ["--resolution", str(self.signal.resolution)]
@@ -111,3 +130,18 @@ class ShapeView(View[Shape]):
         if "width" in size:
             return f"{size['width']}x{size['height']} pixels"
         return super().size_in_words(size)
+
+
+def framed(mesh: Mesh) -> Document:
+    """The arguments of `draw` with which a mesh fills its picture, whatever its box: a ball's is larger than itself.
+
+    >>> picture = draw(Shape.sphere(subdivisions=3).mesh, size=64, **framed(Shape.sphere(subdivisions=3).mesh))
+    >>> int(picture[..., 3].any(1).sum()) >= 58
+    True
+    """
+    low, high = mesh.bounds
+    camera = camera_of(*(signature(draw).parameters[name].default for name in ("azimuth", "elevation", "up")))
+    seen = mesh.vertices @ camera.T
+    lowest, highest = seen.min(0), seen.max(0)
+    zoom = FILLED / (max(float((highest - lowest)[:2].max()), 1e-300) * magnification(low, high, camera))
+    return {"bounds": (low, high), "zoom": zoom, "look_at": (lowest + highest) / 2 @ camera}

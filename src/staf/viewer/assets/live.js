@@ -38,6 +38,8 @@ class Live {
       do {
         asked = this.version;
         this.app.replace(...unpacked(await fetched('field')));
+        // Each version is drawn before the next is asked for, however slow the card.
+        await this.app.runner.idle();
       } while (asked !== this.version);
     } finally {
       this.asking = false;
@@ -64,8 +66,8 @@ class Live {
     const {width, height, channels} = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
     const {app} = this, {plane} = app.view;
     plane.setOriginal(new Uint8Array(buffer, 4 + length), width, height, channels);
-    this.panel.append(choice('Fit, original or error', [
-      [0, 'Fit', 'The field as it is now'], [1, 'Original', 'What is fitted'], [2, 'Error ×8', 'The difference, eight times as bright'],
+    this.panel.append(choice('Field, original or error', [
+      [0, 'Field', 'The field as it is now'], [1, 'Original', 'What is fitted'], [2, 'Error ×8', 'The difference, eight times as bright'],
     ], (beside) => {
       plane.beside = beside;
       app.show();

@@ -56,7 +56,8 @@ class App {
     Object.assign(this.field, field);
     this.field.steps.forEach((_, index) => { if (this.engine.tables[index]) this.engine.update(index); });
     this.activations.refresh();
-    this.view.changed();
+    if (this.view.refresh) this.view.refresh();
+    else this.view.changed();
   }
 
   /** A few words about what is going on. */

@@ -141,6 +141,11 @@ class PictureView {
     this.setMode(this.plane.look.mode);
   }
 
+  refresh() {
+    if (this.plane.look.mode >= GRADIENT) this.changed();
+    else this.plane.refresh();
+  }
+
   resize(width, height, ratio) {
     this.plane.resize(width, height, ratio);
   }

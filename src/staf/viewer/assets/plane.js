@@ -123,6 +123,12 @@ class Plane {
     if (this.compare) this.#comparePixels(!keep);
   }
 
+  /** The values are a little different: what is shown stays until it is drawn again. */
+  refresh() {
+    this.redraw(true, {centre: this.centre, zoom: this.zoom});
+    if (this.compare) this.#comparePixels(true);
+  }
+
   /** Where the points of a block of pixels are, every `cell` pixels from (x, y). */
   #block(x, y, columns, cell) {
     const {about, axes} = this, [down, across] = axes;

@@ -139,6 +139,10 @@ class SliceView {
     this.plane.redraw(false);
   }
 
+  refresh() {
+    this.plane.refresh();
+  }
+
   resize(width, height, ratio) {
     this.plane.resize(width, height, ratio);
   }
