@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from staf._documents import Document
-from staf.signals.errors import NoSamples
+from staf.signals.errors import SignalError
 
 if TYPE_CHECKING:
     from staf.api import Fit
@@ -31,12 +30,9 @@ def measures(fit: Fit, saved: Path | None) -> Document:
     if signal is not None:
         more = signal.view.more_measures(fit.field.predict, fit.field.convention, saved)
         document |= {name: _or_note(notes, name, measure) for name, measure in more.items()}
-        # What a task rebuilds may hold no samples, and then has nothing to be compared with.
-        with contextlib.suppress(NoSamples):
-            baseline = signal.view.baseline() if "psnr" in fit.metrics else None
-            if baseline is not None:
-                document["psnr_of_baseline"] = baseline[1]
-                about["baseline"] = baseline[0]
+        baseline = _baseline(fit)
+        if baseline is not None:
+            about["baseline"], document["psnr_of_baseline"] = baseline
     for name, value in list(document.items()):
         if isinstance(value, float) and not math.isfinite(value):
             document[name] = None
@@ -51,6 +47,14 @@ def measures(fit: Fit, saved: Path | None) -> Document:
         "stopped": fit.stopped,
         "notes": notes,
     }
+
+
+def _baseline(fit: Fit) -> tuple[str, float] | None:
+    """What the fit should be better than; None where nothing is to be compared, or the samples are not there."""
+    try:
+        return fit.signal.view.baseline() if "psnr" in fit.metrics else None  # type: ignore[no-any-return]
+    except SignalError:
+        return None
 
 
 def _or_note(notes: dict[str, str], name: str, measure: Callable[[], float]) -> float | None:
