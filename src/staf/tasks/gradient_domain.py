@@ -141,7 +141,7 @@ class SeamlessCloning(InverseProblem):
         return {**super().metadata(), "task": "seamless_cloning"}
 
 
-def touching(inside: Bool[Tensor, "*shape"]) -> Bool[Tensor, d * shape]:
+def touching(inside: Bool[Tensor, "*shape"]) -> Bool[Tensor, "d ..."]:
     """Which differences of `Gradient` have an end inside.
 
     >>> touching(torch.tensor([False, False, True, False])).tolist()
