@@ -28,9 +28,9 @@ def filtered_backprojection(
 ) -> Float[Tensor, c * shape]:
     """Projections weighted, filtered by the ramp, and spread back along their rays; for cones by Feldkamp's formula.
 
-    Views of which nothing is `seen` have no part in it; single rays that are not seen are filled in. For a source at distance D, a ray through u and v on the detector,
-    moved to the axis, has the weight D / sqrt(D^2 + u^2 + v^2), and a cell at the distance D + t from the source gets
-    D^2 / (D + t)^2 times what is filtered.
+    Views of which nothing is `seen` have no part in it; single rays that are not seen are filled in. For a source at
+    distance D, a ray through u and v on the detector, moved to the axis, has the weight D / sqrt(D^2 + u^2 + v^2), and
+    a cell at the distance D + t from the source gets D^2 / (D + t)^2 times what is filtered.
 
     >>> from staf.operators import parallel_beam
     >>> operator = parallel_beam((24, 24), torch.arange(30) * math.pi / 30)
