@@ -107,14 +107,14 @@ def test_with_a_truth_it_is_measured_like_an_occupancy():
 def test_the_command_line_fits_and_meshes_a_cloud(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cloud.ply").write_bytes(ply(*ball(300), True))
-    words = ["fit", "cloud.ply", "--signed-distance", "--resolution", "16", "--steps", "3", "--model", "siren"]
+    words = ["fit", "cloud.ply", "--signed-distance", "--resolution", "16", "--steps", "1", "--model", "siren"]
     assert main([*words, "--out", "run", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert {"cloud_distance", "normal_consistency"} <= set(document["metrics"])
     (tmp_path / "points.xyz").write_text("\n".join(" ".join(map(str, row)) for row in ball(300)[0]))
     assert main(["fit", "points.xyz", "--steps", "1"]) == 2
     assert "--estimate-normals" in capsys.readouterr().err
-    field = staf.fit(staf.PointCloud(*ball(600), resolution=16), field=small(), recipe=RECIPE, steps=60, progress=False)
+    field = staf.fit(staf.PointCloud(*ball(600), resolution=16), field=small(), recipe=RECIPE, steps=40, progress=False)
     field.save("ball.safetensors")
     assert main(["render", "ball.safetensors", "-o", "ball.obj", "--resolution", "20"]) == 0
     assert main(["render", "ball.safetensors", "-o", "ball.png", "--pixels", "64"]) == 0

@@ -45,7 +45,7 @@ class Equation:
         scale: the size of the residual's terms, so that its squares and those of the conditions are of one size.
         frequency: about the highest one of the solution, in radians per unit of the box; the first layer starts there.
         points: how many there are inside.
-        dtype: torch.float32, or torch.float64 for relative errors below 1e-5 or so.
+        dtype: torch.float32, or torch.float64 where its seven digits are too few for second derivatives.
         seed: of the points.
 
     >>> from staf.tasks.equations import initial
