@@ -151,8 +151,12 @@ def test_a_full_disk_of_a_worker_ends_the_run(paths, tmp_path, monkeypatch):
 
 def test_with_ray_itself(paths, tmp_path):
     pytest.importorskip("ray")
-    outcome = staf.fit_many(
-        paths[:2], plan=small(), out=tmp_path / "set", cluster="local", progress=False, device="cpu"
-    )
+    options = {"plan": small(), "out": tmp_path / "set", "cluster": "local", "progress": False, "device": "cpu"}
+    try:
+        outcome = staf.fit_many(paths[:2], **options)
+    except Exception as error:
+        if "timed out during startup" in str(error):
+            pytest.skip("Ray did not start within its 30 s: the machine is too busy")
+        raise
     assert len(outcome) == 2
     assert_undisturbed(paths[:2], tmp_path / "set", tmp_path)

@@ -40,6 +40,7 @@ def together():
         assert timed.stopped == "the time is up"
         assert timed.result.steps == processes.agree(timed.result.steps)
         assert main(["fit", "a.png", "--steps", "2", "--out", "run", "--device", "cpu", "--model", "siren"]) == 0
+        assert main(["fit", "a.png", "--view"]) == 2
     return found
 """
 

@@ -73,6 +73,9 @@ def run(options: Fit, terminal: Terminal) -> int:
     from staf.training.processes import several_processes
 
     with several_processes() as processes:
+        if options.view and processes.world > 1:
+            # Its button would stop one process, and the others would wait for it.
+            raise UserError("--view is for one process: leave it out with torchrun")
         return _run(options, terminal, first=processes.rank == 0)
 
 

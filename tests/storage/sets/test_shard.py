@@ -60,6 +60,8 @@ def test_a_shard_of_a_stranger_is_checked(tmp_path, change, message):
     good = {"kind": "shard", "architecture": module.architecture, "fields": [{"name": "a", "key": "k"}]}
     place.write(f"{SHARDS}/x.safetensors", file.encode(state, good))
     assert len(Shard(place, "x.safetensors")) == 1
+    with pytest.raises(FileError, match="has 1 fields, and the index names row 1"):
+        Shard(place, "x.safetensors").rows([0, 1])
     place.write(f"{SHARDS}/x.safetensors", file.encode(state, {**good, **change}))
     with pytest.raises(FileError, match=message):
         Shard(place, "x.safetensors")

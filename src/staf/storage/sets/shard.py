@@ -148,6 +148,8 @@ class Shard:
 
     def rows(self, rows: Sequence[int]) -> dict[str, Tensor]:
         """The tensors of some fields, (rows, ...), in the order asked for."""
+        if rows and not 0 <= min(rows) <= max(rows) < len(self):
+            raise FileError(f"{self.label} has {len(self)} fields, and the index names row {max(rows)}")
         pairs = set(self.header.metadata.get("complex", []))
         out, offset = {}, 0
         for name, shape in self.single.shapes.items():
