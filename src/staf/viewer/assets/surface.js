@@ -6,7 +6,8 @@ layout(location = 1) in vec3 normal;
 uniform mat3 turn;
 uniform vec4 lens;
 uniform float distance_to;
-out vec3 seen_normal;
+// Not extrapolated beyond triangles that are smaller than a pixel.
+centroid out vec3 seen_normal;
 void main() {
   vec3 p = turn * vertex;
   seen_normal = turn * normal;
@@ -17,7 +18,7 @@ void main() {
 }`;
 const MESH_FRAGMENT = `${PRECISION}
 uniform vec3 colour;
-in vec3 seen_normal;
+centroid in vec3 seen_normal;
 out vec4 shown;
 void main() {
   vec3 n = normalize(seen_normal);
