@@ -56,7 +56,7 @@ def test_a_slice_has_its_units_and_a_series_its_order(tmp_path):
     assert series.spacing == (2.5, 0.5, 0.75)
     np.testing.assert_array_equal(np.asarray(series), slices[[1, 2, 0]] * 2.0 - 1000)
     write_slice(tmp_path / "3.dcm", slices[0], 20.0)
-    with pytest.raises(SignalError, match="must lie evenly, got distances from 2.5 to 13"):
+    with pytest.raises(SignalError, match=r"must lie evenly, got distances from 2\.5 to 13"):
         read_dicom_series(tmp_path)
 
 
@@ -64,7 +64,7 @@ def test_files_that_are_no_volumes_are_refused(tmp_path):
     (tmp_path / "a.nii").write_bytes(b"\x5c\x01\x00\x00" + bytes(30))
     (tmp_path / "a.dcm").write_bytes(bytes(128) + b"DICM" + bytes(9))
     for name in ("a.nii", "a.dcm"):
-        with pytest.raises(SignalError, match="damaged or cut short|no NIfTI|no DICOM"):
+        with pytest.raises(SignalError, match=r"damaged or cut short|no NIfTI|no DICOM"):
             staf.open(tmp_path / name)
     Grid(np.zeros((9, 9, 9), np.float32), channels=False).save(tmp_path / "big.nii")
     with pytest.raises(SignalError, match="more than max_pixels=100"):
