@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from staf import __version__
 from staf.nn import derivatives, parameter_roles
+from staf.nn.networks import NETWORKS, model_of
 from staf.ops.execution import Execution
 from staf.planning import plans
 from staf.planning.plans import Budget, Plan
@@ -326,7 +327,8 @@ def fit(
         if field is None:
             plan = make_plan(signal, budget, device=chosen_device.type)
         else:
-            name = (getattr(field, "architecture", None) or {}).get("name", "staf")
+            architecture = getattr(field, "architecture", None) or {"name": "staf"}
+            name = architecture["name"] if architecture["name"] in NETWORKS else model_of(architecture)
             plan = plans.for_own_network(signal, budget, device=chosen_device.type, model=name)
     if saved is not None:
         recipe = saved.recipe

@@ -186,3 +186,10 @@ def test_a_captured_step_trains():
         )
         assert not [note for note in result.notes if "captured" in note]
         assert result.metrics["psnr"] > 15
+
+
+@pytest.mark.parametrize("module", [field(), staf.radiance(6, 4, activation="staf", width=8, features=8, depth=2)])
+def test_a_given_network_is_trained_by_its_own_plan(module):
+    fit = staf.fit(scene(train=4, test=1, size=8), module, steps=2, progress=False, device="cpu")
+    assert fit.module is module
+    assert np.isfinite(fit.metrics["psnr"])
