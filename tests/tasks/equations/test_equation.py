@@ -72,7 +72,7 @@ def test_the_loss_of_the_solution_is_zero_and_adds_up_over_chunks():
     assert task.relative_error(lambda c: solved(c) * 1.5) == pytest.approx(0.5)
 
 
-SOAP = staf.recipes.full_batch(steps=300).replace(rate=1e-2, matrix_rate=1e-2, precision="fp32")
+SOAP = staf.recipes.full_batch(steps=400).replace(rate=1e-2, matrix_rate=1e-2, precision="fp32")
 
 
 def test_an_equation_of_ones_own_is_solved_in_float64_and_soap_goes_far_below_adam():
@@ -90,7 +90,7 @@ def test_an_equation_of_ones_own_is_solved_in_float64_and_soap_goes_far_below_ad
         field = staf.siren(1, 1, width=12, depth=2, omega0=3.0, generator=torch.Generator().manual_seed(0)).double()
         found[optimiser] = staf.fit(swing, field=field, recipe=SOAP.replace(optimiser=optimiser), progress=False)
     soap, adam = (found[name].metrics for name in ("soap", "adam"))
-    assert soap["relative_error"] < 2e-2
+    assert soap["relative_error"] < 5e-3
     assert soap["relative_error"] < adam["relative_error"] / 3
     assert soap["residual"] < adam["residual"]
     solution = swing.solved(found["soap"].field)
