@@ -45,7 +45,7 @@ def test_a_spec_is_complete(name: str) -> None:
     assert spec.formula
     assert spec.source
     assert spec.summary
-    assert set(spec.restoration) == {"super_resolution", "denoising"}
+    assert {"super_resolution", "denoising"} <= set(spec.restoration) <= {"super_resolution", "denoising", "tomography"}
     for preset in spec.presets.values():
         assert preset.summary.endswith(".")
         assert getattr(recipes, preset.recipe)().convention == "ends"
