@@ -87,6 +87,7 @@ def all_faces(axes: Sequence[int] | range) -> tuple[Face, ...]:
 def values_at(target: Values, x: Tensor, channels: int) -> Tensor:
     """A function or a number at points (n, d), as (n, c).
 
+    >>> import torch
     >>> values_at(lambda x: x[:, 0], torch.tensor([[2.0, 3.0]]), 1)
     tensor([[2.]])
     """
