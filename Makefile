@@ -13,7 +13,9 @@ setup: .venv/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test,docs]"
 	touch $@
 
-test: lint types imports pytest
+# Types are looked at while the tests run.
+test: lint imports chromium
+	@$(MAKE) --no-print-directory -j2 types pytest
 
 lint: setup
 	$(BIN)/ruff check src tests paper benchmarks

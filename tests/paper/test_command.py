@@ -10,14 +10,6 @@ from paper.__main__ import load, main
 from paper.runner import load_results
 
 
-def test_every_experiment_runs_quickly_with_torch_and_numpy_alone(quick_results):
-    for name in EXPERIMENTS:
-        results = load_results(quick_results / f"{name}-quick", name)
-        assert results, name
-        assert {"staf"} <= {str(r.configuration.get("model", "staf")) for r in results}, name
-        assert all(np.isfinite(list(r.metrics.values())).all() for r in results), name
-
-
 @pytest.mark.parametrize("name", list(EXPERIMENTS))
 def test_nothing_can_be_drawn_from_an_empty_folder(name, tmp_path, capsys):
     assert main([name, "--draw-only", "--folder", str(tmp_path)]) == 2

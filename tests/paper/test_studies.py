@@ -35,22 +35,6 @@ def here(tmp_path, monkeypatch):
     lpips_model.cache_clear()
 
 
-@pytest.mark.parametrize("name", list(PAPER))
-def test_a_quick_run_has_its_tables_and_draws_its_figures(name, quick_results, tmp_path, capsys):
-    folder = quick_results / f"{name}-quick"
-    assert main([name, "--draw-only", "--folder", str(folder)]) == 0
-    said = capsys.readouterr()
-    assert not said.err
-    study = load(name)
-    for table in study.tables(load_results(folder, name)):
-        assert table.title in said.out
-    drawn = [Path(line) for line in said.out.splitlines() if line.startswith(str(folder))]
-    assert folder / f"{name}.md" in drawn
-    assert any(path.suffix == ".png" for path in drawn) or name == "shapes"
-    for path in drawn:
-        assert path.stat().st_size > 100
-
-
 def test_the_list_says_what_each_needs_takes_and_what_was_run(capsys):
     assert main(["--list"]) == 0
     text = capsys.readouterr().out
