@@ -150,6 +150,22 @@ def test_the_head_for_noisy_images_normalises_its_layers() -> None:
     assert made.coefficients().abs().max() < 0.1
 
 
+def test_the_number_of_threads_does_not_change_a_bit() -> None:
+    before = torch.get_num_threads()
+    inputs = torch.rand(16387, 2, generator=torch.Generator().manual_seed(0))
+    states = []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            made = field("audio")
+            made(inputs).square().mean().backward()
+            states.append([parameter.grad for parameter in made.parameters()])
+    finally:
+        torch.set_num_threads(before)
+    for more in states[1:]:
+        assert all(torch.equal(one, other) for one, other in zip(states[0], more, strict=True))
+
+
 def test_only_the_composer_has_matrices() -> None:
     roles = parameter_roles(field())
     assert [name for name, role in roles.items() if role == "matrix"] == [

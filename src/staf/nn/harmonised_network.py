@@ -110,5 +110,7 @@ class Incode(nn.Module):
             sine = self.composer.activation(index)
             assert isinstance(sine, Sine)
             frequency = torch.exp(b) * sine.omega0
-            z = ops.sine_series(layer(z), torch.exp(a)[None], frequency[None], c[None]) + d
+            z = ops.sine_series(layer(z), torch.exp(a)[None], frequency[None], c[None])
+            # As a row, its gradient is summed by column, in the same order for any number of threads.
+            z = z + d.expand(z.shape[-1])
         return self.composer.output(z)
