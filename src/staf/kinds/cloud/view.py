@@ -45,7 +45,7 @@ class CloudView(View[PointCloud]):
         zero, one = self.signal.frame.to_field(np.array([[0.0] * 3, [1.0] * 3]), convention)
         scale = 1 / (one - zero)
         place = {"scale": scale.tolist(), "shift": (-zero * scale).tolist()}
-        return {"type": "surface", "level": 0.0, "axes": ["x", "y", "z"], **place}
+        return {"type": "surface", "level": 0.0, "inside": "below", "axes": ["x", "y", "z"], **place}
 
     def report_section(self, reconstruction: PointCloud | Shape) -> str:
         """The fitted surface, drawn from two sides."""
