@@ -115,7 +115,12 @@ class SurfaceView {
       this.app.status(resolution === this.wanted ? '' : `surface at ${resolution}`);
       this.app.show();
     }
-    if (this.mesh) this.app.status(`${(this.mesh.triangles.length / 3).toLocaleString('en')} triangles`);
+    this.count();
+  }
+
+  /** Say how large the mesh is, where it is what the screen shows. */
+  count() {
+    if (this.mesh) this.app.status(this.own.hidden ? '' : `${(this.mesh.triangles.length / 3).toLocaleString('en')} triangles`);
   }
 
   #upload(samples, triangles, counts) {
