@@ -7,8 +7,9 @@ import torch
 import staf as library
 from staf.cli.export import HOLDING
 from staf.kinds import Image
+from staf.storage import FileError
 from staf.training import Recipe
-from staf.viewer import TARGETS, LiveView, ViewServer
+from staf.viewer import TARGETS, LiveView, ViewServer, serve
 from tests.viewer.test_server import ask
 
 
@@ -80,6 +81,30 @@ def test_view_serves_the_field_until_it_is_stopped(staf, photo, monkeypatch):
     address = staf("view", photo, "--no-browse", "--json").json["address"]
     assert address.startswith("http://127.0.0.1:")
     assert len(opened) == 1
+
+
+def test_fields_of_a_set_are_shown_and_exported(staf, here, monkeypatch):
+    pictures = {"a": np.full((6, 8), 9, np.uint8), "b": np.full((6, 8), 200, np.uint8)}
+    small = library.Plan(lambda generator: library.siren(2, 1, width=8, depth=1, generator=generator), Recipe(steps=2))
+    images = [Image(pixels, name=name) for name, pixels in pictures.items()]
+    library.fit_many(images, plan=small, out="set", shards=True, progress=False)
+    seen = []
+
+    def look(server: ViewServer) -> None:
+        seen.extend(ask(server, f"/{server.secret}/{path}") for path in ("", "1/", "1/field", "2/field"))
+
+    monkeypatch.setattr(ViewServer, "wait", look)
+    assert staf("view", "set", "--no-browse").code == 0
+    assert [status for status, _, _ in seen] == [200, 200, 200, 404]
+    assert b'<a href="1/">b</a>' in seen[0][1]
+
+    assert staf("export", "set", "-o", "pages", "--format", "html").out == "pages: 2 of 2 fields\n"
+    assert staf("export", "set", "-o", "pictures", "--scale", 2).out == "pictures: 2 of 2 fields\n"
+    one = library.FittedField(*library.FieldSet("set").load("b"))
+    assert np.array_equal(library.open("pictures/b.png").array, one.render(scale=2).array)
+    assert "set holds 2 fields: name a folder with --out" in staf("export", "set", "-o", "b.html").refused()
+    with pytest.raises(FileError, match=r"give build=staf\.FittedField"):
+        serve("set", library.load, browse=False)
 
 
 def test_view_refuses_what_is_no_field(staf, picture):

@@ -12,7 +12,7 @@ import torch
 
 import staf
 from staf.api import FittedField
-from staf.kinds import Shape
+from staf.kinds import PointCloud, Shape
 from tests.export.fields import audio_field
 from tests.export.networks import make
 from tests.viewer.conftest import TO_BASE64, Page
@@ -60,15 +60,15 @@ def test_waveform_zoom_shows_the_network_between_samples(page: Page):
     assert np.abs(values - expected).max() < 1e-5
 
 
-def ball_field() -> FittedField:
-    """A Gaussian of the distance to the origin, whose surface at 1/2 is the sphere of radius 0.8."""
+def ball_field(radius: float = 0.8) -> FittedField:
+    """A Gaussian of the distance to the origin, whose surface at 1/2 is the sphere of a radius."""
     field = staf.mfn(3, 1, width=1, depth=1, input_scale=1.0)
     with torch.no_grad():
         filter_ = field.filters[0]
         filter_.linear.weight.zero_()
         filter_.linear.bias.fill_(np.pi / 2)
         filter_.centre.zero_()
-        filter_.sharpness.fill_(2 * np.log(2) / 0.8**2)
+        filter_.sharpness.fill_(2 * np.log(2) / radius**2)
         field.output.weight.fill_(1.0)
         field.output.bias.zero_()
     return FittedField(field.eval(), {"signal": Shape.sphere(resolution=16).metadata()})
@@ -101,6 +101,45 @@ def test_a_shape_is_where_it_belongs_and_is_turned_and_cut(page: Page):
     inside = cut[..., 0] > cut[..., 2]
     y, x = np.indices((64, 64))
     radius = np.hypot(x + 0.5 - 32, y + 0.5 - 32) / 32
+    assert inside[radius < 0.75].all()
+    assert not inside[(radius > 0.85) & (radius < 0.98)].any()
+    assert page.browser.complaints == []
+
+
+def volume_of(page: Page) -> float:
+    """What the page's mesh encloses, faces looking outwards, in units of the cube."""
+    vertices = np.array(page.browser.evaluate("[...staf.view.view.mesh.vertices]")).reshape(-1, 3)
+    triangles = np.array(page.browser.evaluate("[...staf.view.view.mesh.triangles]")).reshape(-1, 3)
+    a, b, c = vertices[triangles].transpose(1, 0, 2)
+    return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6)
+
+
+def test_a_shape_that_reaches_its_box_is_closed_where_the_box_ends(page: Page):
+    page.open(ball_field(radius=1.2), width=500, height=360)
+    vertices = np.array(page.browser.evaluate("[...staf.view.view.mesh.vertices]"))
+    assert np.abs(vertices).max() == pytest.approx(1, abs=1e-3)
+    # A ball without six caps of height 0.2.
+    assert volume_of(page) == pytest.approx(4 / 3 * np.pi * 1.2**3 - 6 * np.pi * 0.2**2 / 3 * (3.6 - 0.2), rel=0.01)
+
+
+def test_signed_distances_are_negative_inside(page: Page):
+    field = ball_field()
+    with torch.no_grad():
+        field.module.output.weight.fill_(-1.0)
+        field.module.output.bias.fill_(0.5)
+    cloud = PointCloud.sampled(Shape.sphere(), 100, resolution=64)
+    page.open(FittedField(field.module, {"signal": cloud.metadata()}), width=500, height=360)
+    assert page.browser.evaluate("document.querySelector('header p').textContent").startswith(
+        "Surface through 100 points"
+    )
+    assert volume_of(page) == pytest.approx(4 / 3 * np.pi * 0.8**3, rel=0.02)
+    page.resize_canvas(64, 64)
+    click(page, "Slices")
+    page.browser.evaluate("staf.view.view.plane.fit()")
+    cut = page.pixels().astype(int)
+    y, x = np.indices((64, 64))
+    radius = np.hypot(x + 0.5 - 32, y + 0.5 - 32) / 32
+    inside = cut[..., 0] > cut[..., 2]
     assert inside[radius < 0.75].all()
     assert not inside[(radius > 0.85) & (radius < 0.98)].any()
     assert page.browser.complaints == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from staf.kinds import Audio
     from staf.signals.view import View
 
-MODEL, WINDOWS, MANY = "model.safetensors", "windows.json", "index.json"
+MODEL, WINDOWS, MANY, SET = "model.safetensors", "windows.json", "index.json", "set.json"
 # Files that hold the field itself; `staf.viewer.TARGETS` writes them.
 HOLDING = (".html", ".onnx", ".c", ".glsl", ".wgsl")
 
@@ -149,21 +149,19 @@ def _export_windows(options: Export, how: Document, device: str) -> tuple[View[A
 
 def _export_many(options: Export, terminal: Terminal, how: Document, device: str) -> int:
     """Every field of a folder that fit-many wrote; one that cannot be exported loses no other."""
-    from staf.api import load
-
     targets, failed = _targets(options)
     count_all = len(targets) + len(failed)
     prepare_folder(options.out, 0)
     written = {}
     with Counting("export", len(targets), show=options.progress) as count:
-        for name, (path, out, kind) in targets.items():
+        for name, (load, out, kind) in targets.items():
             # Options are those of the first field's kind.
             wanted = how if isinstance(options, _options(kind)) else {}
             try:
                 if out.suffix.lower() in HOLDING:
-                    _write_holding(options, load(path), out)
+                    _write_holding(options, load(), out)
                 else:
-                    write_field(load(path).to(device), out, wanted, device=device, title=name, show=False)
+                    write_field(load().to(device), out, wanted, device=device, title=name, show=False)
                 written[name] = str(out)
             except Exception as error:
                 if not is_mistake(error):
@@ -178,15 +176,15 @@ def _export_many(options: Export, terminal: Terminal, how: Document, device: str
     return 1 if failed else 0
 
 
-def _targets(options: Export) -> tuple[dict[str, tuple[Path, Path, str]], dict[str, str]]:
-    """By name: the field's file, the file to write and the kind; and why others cannot be exported."""
+def _targets(options: Export) -> tuple[dict[str, tuple[Callable[[], FittedField], Path, str]], dict[str, str]]:
+    """By name: what loads the field, the file to write and the kind; and why others cannot be exported."""
+    from staf.cli.many_fields import fields_in
     from staf.kinds import from_metadata
-    from staf.storage import read_header
-    from staf.storage.folder import FieldFolder
 
-    if not (options.field / MANY).is_file():
-        raise UserError(f"{options.field} holds no {MODEL}, {WINDOWS} or {MANY}: it is not a folder that staf wrote")
-    files = FieldFolder(options.field).files()
+    if not any((options.field / name).is_file() for name in (MANY, SET)):
+        known_as = f"{MODEL}, {WINDOWS}, {MANY} or {SET}"
+        raise UserError(f"{options.field} holds no {known_as}: it is not a folder that staf wrote")
+    files = fields_in(options.field)
     known = {suffix for kind in kinds().values() for suffix in kind.suffixes} | set(HOLDING)
     if options.out.suffix.lower() in known and not options.out.is_dir():
         # fit-windows numbers its fields, and writes windows.json once all are there.
@@ -202,10 +200,10 @@ def _targets(options: Export) -> tuple[dict[str, tuple[Path, Path, str]], dict[s
     else:
         _refuse_half(options)
     targets, failed, refused = {}, {}, None
-    for name, path in files.items():
+    for name, field in files.items():
         view = None
         try:
-            signal = from_metadata(read_header(path).metadata.get("signal", {}))
+            signal = from_metadata(field.signal())
             view = signal.view
             out = options.out / (name + (chosen or view.suffix))
             check_suffix(view, out, (*view.suffixes(), *HOLDING))
@@ -216,7 +214,7 @@ def _targets(options: Export) -> tuple[dict[str, tuple[Path, Path, str]], dict[s
             refused = view
             continue
         refuse_existing(out, overwrite=options.overwrite)
-        targets[name] = path, out, signal.kind
+        targets[name] = field.load, out, signal.kind
     if chosen is not None and refused is not None and not targets:
         check_suffix(refused, Path(f"NAME{chosen}"), (*refused.suffixes(), *HOLDING))
     return targets, failed

@@ -76,11 +76,13 @@ def kind_of_field(words: Sequence[str], default: str = DEFAULT) -> str:
             from staf.storage import FileError, read_header
 
             try:
-                signal = read_header(path).metadata.get("signal")
+                metadata = read_header(path).metadata
             except (FileError, OSError):
                 continue
-            if isinstance(signal, dict):
-                return str(signal.get("kind", default))
+            # A shard has the signals of its fields in a list.
+            for own in (metadata, *metadata.get("fields", [])[:1]):
+                if isinstance(own, dict) and isinstance(signal := own.get("signal"), dict):
+                    return str(signal.get("kind", default))
     missing = [word for word in words if word.endswith(".safetensors") and not Path(word).exists()]
     if missing and not {"-h", "--help"} & set(words):
         from staf.storage import read_header
@@ -95,8 +97,9 @@ def _files(words: Sequence[str]) -> Iterator[Path]:
 
 
 def _fields_in(folder: Path) -> list[str]:
-    """The field of a run's folder, the checkpoint of an interrupted run, or the first one of a folder of many."""
+    """The field of a run's folder, the checkpoint of an interrupted run, or the first file of a folder of many."""
     for name in ("model.safetensors", "checkpoint.safetensors"):
         if (folder / name).is_file():
             return [str(folder / name)]
-    return [str(path) for path in sorted(folder.glob("fields/*.safetensors"))[:1]]
+    many = (path for pattern in ("fields", "shards") for path in sorted(folder.glob(f"{pattern}/*.safetensors"))[:1])
+    return [str(path) for path in many]

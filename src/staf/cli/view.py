@@ -18,8 +18,8 @@ from staf.cli.terminal import Terminal
 class View:
     """Show a fitted field in the browser; it is read again when its file changes. Ctrl-C ends it.
 
-    FIELD is the file of a field, the folder of a run, or of fit-many, whose fields are listed. The server answers on
-    this machine alone, at an address with a secret.
+    FIELD is the file of a field, the folder of a run, or of fit-many (with or without --shards), whose fields are
+    listed. The server answers on this machine alone, at an address with a secret.
     """
 
     field: Annotated[Positional[Path], arg(metavar="FIELD")]
@@ -37,11 +37,11 @@ def options_for(words: Sequence[str]) -> type[View]:
 
 def run(options: View, terminal: Terminal) -> int:
     """Serve until Ctrl-C."""
-    from staf.api import load
+    from staf.api import FittedField, load
     from staf.viewer import serve
 
     with edge():
-        server = serve(options.field, load, browse=options.browse)
+        server = serve(options.field, load, build=FittedField, browse=options.browse)
     with server:
         terminal.say(f"{server.address} (Ctrl-C ends it)")
         terminal.finish({"verb": "view", "field": str(options.field), "address": server.address})

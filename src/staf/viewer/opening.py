@@ -5,13 +5,19 @@ from __future__ import annotations
 import os
 import webbrowser
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
+
+from torch import nn
 
 from staf.export.meaning import Exportable
 from staf.storage import FileError
+from staf.storage.field_set import FieldSet
 from staf.storage.folder import FieldFolder
+from staf.storage.sets.folder import SET
 from staf.viewer.server import ViewServer
-from staf.viewer.shown import FileShown
+from staf.viewer.shown import FileShown, SetShown, Shown
 
 MODEL = "model.safetensors"
 
@@ -25,15 +31,38 @@ def fields_of(path: Path) -> dict[str, Path]:
     return FieldFolder(path).files()
 
 
-def serve(path: str | os.PathLike[str], load: Callable[[Path], Exportable], *, browse: bool = True) -> ViewServer:
+def serve(
+    path: str | os.PathLike[str],
+    load: Callable[[Path], Exportable],
+    *,
+    build: Callable[[nn.Module, dict[str, Any]], Exportable] | None = None,
+    browse: bool = True,
+) -> ViewServer:
     """Show the field or fields at `path` in the browser; they are read again when their files change.
 
-    The server runs until it is closed: `serve(path, staf.load).wait()`.
+    `build` makes a field of a network and its metadata, and is needed for the folder of a set alone. The server runs
+    until it is closed: `serve(path, staf.load, build=staf.FittedField).wait()`.
     """
-    files = fields_of(Path(path))
-    if not files:
+    path = Path(path)
+    shown: list[Shown]
+    if (path / SET).is_file():
+        shown = [*_fields_of_set(path, build)]
+    else:
+        shown = [FileShown(file, load, name) for name, file in fields_of(path).items()]
+    if not shown:
         raise FileError(f"{path} holds no fields")
-    server = ViewServer([FileShown(file, load, name) for name, file in files.items()])
+    server = ViewServer(shown)
     if browse:
         webbrowser.open(server.address)
     return server
+
+
+def _fields_of_set(path: Path, build: Callable[[nn.Module, dict[str, Any]], Exportable] | None) -> list[SetShown]:
+    if build is None:
+        raise FileError(f"{path} holds a set of fields: give build=staf.FittedField to show it")
+    fields, make = FieldSet(path), build
+
+    def load(name: str) -> Exportable:
+        return make(*fields.load(name))
+
+    return [SetShown(name, partial(load, name)) for name in fields.names]

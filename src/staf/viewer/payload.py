@@ -56,7 +56,8 @@ def payload(graph: g.Graph, meant: Meaning, *, half: bool = False) -> Payload:
         )
     parts: list[bytes] = []
     steps = [_step(step, parts, half=half) for step in graph.steps]
-    shape = meant.shape or (SAMPLES,) * graph.in_features
+    # The samples of a point cloud are not a grid: its view says which one is shown.
+    shape = view.get("shape") or meant.shape or (SAMPLES,) * graph.in_features
     description = {
         "inputs": graph.in_features,
         "outputs": graph.out_features,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -94,6 +95,33 @@ class FileShown:
         with self._lock:
             self._field, self._seen = field, mark
         self._announcement.announce()
+
+    def page(self) -> str:
+        return page(self._field, served=True)
+
+    def field(self) -> bytes:
+        return field_bytes(self._field)
+
+    def original(self) -> bytes | None:
+        return None
+
+    def wait(self, version: int) -> tuple[int, dict[str, Any]]:
+        return self._announcement.wait(version), {}
+
+    def stop(self) -> bool:
+        return False
+
+
+class SetShown:
+    """A field of a set, which never changes; it is read when its page is asked for."""
+
+    def __init__(self, name: str, load: Callable[[], Exportable]) -> None:
+        self.name, self._load = name, load
+        self._announcement = Announcement()
+
+    @cached_property
+    def _field(self) -> Exportable:
+        return self._load()
 
     def page(self) -> str:
         return page(self._field, served=True)

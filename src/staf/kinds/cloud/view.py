@@ -44,8 +44,19 @@ class CloudView(View[PointCloud]):
         """A surface; a point of the cloud's frame is scale * coordinate + shift."""
         zero, one = self.signal.frame.to_field(np.array([[0.0] * 3, [1.0] * 3]), convention)
         scale = 1 / (one - zero)
-        place = {"scale": scale.tolist(), "shift": (-zero * scale).tolist()}
-        return {"type": "surface", "level": 0.0, "axes": ["x", "y", "z"], **place}
+        place = {"scale": scale.tolist(), "shift": (-zero * scale).tolist(), "shape": [self.signal.resolution] * 3}
+        return {
+            "type": "surface",
+            "level": 0.0,
+            "inside": "below",
+            "axes": ["x", "y", "z"],
+            **place,
+            "words": f"Surface through {self.signal.shape[0]:,} points",
+            "sentences": [
+                f"3 coordinates in [-1, 1]; x, y, z of the cloud are {place['scale']} times them plus {place['shift']}.",
+                "1 value: the signed distance to the surface in the cloud's own units, negative inside.",
+            ],
+        }
 
     def report_section(self, reconstruction: PointCloud | Shape) -> str:
         """The fitted surface, drawn from two sides."""

@@ -1,12 +1,31 @@
 // A surface as triangles, by surface nets: one vertex in each cell that the surface crosses, where its edges are crossed
 // on average, and a quad for each edge of the grid that is crossed.
 
-/** A grid of numbers with one layer of `outside` around it. */
+/** A grid of numbers, above 0 inside of a shape, with one layer around it that is outside. */
 class PaddedGrid {
-  constructor(counts, outside) {
+  constructor(counts) {
     this.counts = counts;
     this.size = counts.map((count) => count + 2);
-    this.values = new Float32Array(this.size[0] * this.size[1] * this.size[2]).fill(outside);
+    this.values = new Float32Array(this.size[0] * this.size[1] * this.size[2]);
+  }
+
+  /**
+   * Fill the layer around: as the last two numbers lead to expect, and as far outside as the last is inside, at least.
+   * A shape that reaches the box is closed where the box ends, or sooner, as the library's own meshes are.
+   */
+  close() {
+    const {size, values} = this, along = [size[1] * size[2], size[2], 1];
+    for (const axis of [2, 1, 0]) {
+      const [p, q] = [0, 1, 2].filter((other) => other !== axis), step = along[axis], end = (size[axis] - 1) * step;
+      const further = size[axis] > 3 ? 2 * step : step;
+      for (let i = 0; i < size[p]; i++) {
+        for (let j = 0; j < size[q]; j++) {
+          const first = i * along[p] + j * along[q], last = first + end;
+          values[first] = beyond(values[first + step], values[first + further]);
+          values[last] = beyond(values[last - step], values[last - further]);
+        }
+      }
+    }
   }
 
   at(i, j, k) {
@@ -14,8 +33,10 @@ class PaddedGrid {
   }
 }
 
-/** Vertices (in samples of the grid), normals and triangles of the surface at `level`; values above it are inside. */
-function* surfaceNets(grid, level) {
+const beyond = (last, before) => Math.min(2 * last - before, -Math.abs(last));
+
+/** Vertices (in samples of the grid) and triangles of the surface where values are 0. */
+function* surfaceNets(grid) {
   const [a, b, c] = grid.size, values = grid.values, along = [b * c, c, 1];
   const vertices = [], triangles = [];
   let before = new Int32Array(b * c).fill(-1), layer = new Int32Array(b * c).fill(-1);
@@ -29,7 +50,7 @@ function* surfaceNets(grid, level) {
     for (let j = 0; j < b - 1; j++) {
       for (let k = 0; k < c - 1; k++) {
         const at = i * along[0] + j * c + k;
-        const vertex = cellVertex(values, at, along, level);
+        const vertex = cellVertex(values, at, along);
         if (!vertex) continue;
         layer[j * c + k] = vertices.length / 3;
         vertices.push(i + vertex[0] - 1, j + vertex[1] - 1, k + vertex[2] - 1);
@@ -37,14 +58,14 @@ function* surfaceNets(grid, level) {
     }
     for (let j = 0; j < b - 1; j++) {
       for (let k = 0; k < c - 1; k++) {
-        const at = i * along[0] + j * c + k, inside = values[at] > level, here = j * c + k;
-        if (j > 0 && k > 0 && inside !== values[at + along[0]] > level) {
+        const at = i * along[0] + j * c + k, inside = values[at] > 0, here = j * c + k;
+        if (j > 0 && k > 0 && inside !== values[at + along[0]] > 0) {
           quad(layer[here - c - 1], layer[here - 1], layer[here], layer[here - c], !inside);
         }
-        if (i > 0 && k > 0 && inside !== values[at + c] > level) {
+        if (i > 0 && k > 0 && inside !== values[at + c] > 0) {
           quad(before[here - 1], before[here], layer[here], layer[here - 1], !inside);
         }
-        if (i > 0 && j > 0 && inside !== values[at + 1] > level) {
+        if (i > 0 && j > 0 && inside !== values[at + 1] > 0) {
           quad(before[here - c], layer[here - c], layer[here], before[here], !inside);
         }
       }
@@ -58,19 +79,19 @@ const CORNERS = Array.from({length: 8}, (_, n) => [n & 1, (n >> 1) & 1, n >> 2])
 const EDGES = CORNERS.flatMap((corner, n) => [0, 1, 2].filter((k) => !corner[k]).map((k) => [n, n | (1 << k), k]));
 
 /** Where the edges of a cell are crossed, on average; null if none is. */
-function cellVertex(values, at, along, level) {
+function cellVertex(values, at, along) {
   let inside = 0;
   const corner = CORNER_VALUES;
   for (let n = 0; n < 8; n++) {
     corner[n] = values[at + (n & 1) * along[0] + ((n >> 1) & 1) * along[1] + (n >> 2)];
-    inside += corner[n] > level;
+    inside += corner[n] > 0;
   }
   if (inside === 0 || inside === 8) return null;
   const total = [0, 0, 0];
   let crossed = 0;
   for (const [p, q, k] of EDGES) {
-    if (corner[p] > level === corner[q] > level) continue;
-    const t = (level - corner[p]) / (corner[q] - corner[p]);
+    if (corner[p] > 0 === corner[q] > 0) continue;
+    const t = corner[p] / (corner[p] - corner[q]);
     crossed += 1;
     for (let axis = 0; axis < 3; axis++) total[axis] += axis === k ? t : CORNERS[p][axis];
   }
@@ -95,17 +116,19 @@ function normalsOf(vertices, triangles) {
 const BLOCK = 16;
 
 /**
- * The values of a field on a finer grid, evaluated in blocks that the surface may cross by the coarser one; elsewhere
- * the coarser values stand. Without a coarser grid all blocks are evaluated.
+ * How far a field is above its level (or below it, where lower values are inside) on a finer grid, evaluated in blocks
+ * that the surface may cross by the coarser one; elsewhere the coarser values stand. Without a coarser grid all blocks
+ * are evaluated.
  */
-function* refined(engine, counts, outside, level, coarse, report) {
-  const grid = new PaddedGrid(counts, outside), wanted = [];
-  const {value_offset: offset, value_scale: scale} = engine.field.about.meaning;
+function* refined(engine, counts, coarse, report) {
+  const grid = new PaddedGrid(counts), wanted = [], {meaning, view} = engine.field.about;
+  const {value_offset: offset, value_scale: scale, value_range: [low, high]} = meaning, most = high - low;
+  const sign = view.inside === 'below' ? -1 : 1;
   for (let i = 0; i < counts[0]; i += BLOCK) {
     for (let j = 0; j < counts[1]; j += BLOCK) {
       for (let k = 0; k < counts[2]; k += BLOCK) {
         const corner = [i, j, k], size = corner.map((at, axis) => Math.min(BLOCK, counts[axis] - at));
-        const same = coarse && uniformSide(coarse, counts, corner, size, level);
+        const same = coarse && uniformSide(coarse, counts, corner, size);
         if (same === null || !coarse) wanted.push({corner, size});
         else fillBlock(grid, corner, size, () => same);
       }
@@ -119,10 +142,11 @@ function* refined(engine, counts, outside, level, coarse, report) {
     const results = yield* engine.readAll(blocks);
     results.forEach(([values], n) => {
       let m = 0;
-      fillBlock(grid, part[n].corner, part[n].size, () => Math.min(1, Math.max(0, offset + scale * values[m++])));
+      fillBlock(grid, part[n].corner, part[n].size, () => Math.min(most, Math.max(-most, sign * (offset + scale * values[m++] - view.level))));
     });
     report(Math.min(1, (at + group) / wanted.length));
   }
+  grid.close();
   return grid;
 }
 
@@ -134,8 +158,8 @@ function fillBlock(grid, [i0, j0, k0], [a, b, c], value) {
   }
 }
 
-/** The value of the coarser grid in and around a block, if all of it lies on one side of the level; else null. */
-function uniformSide(coarse, counts, corner, size, level) {
+/** The value of the coarser grid in and around a block, if all of it lies on one side of the surface; else null. */
+function uniformSide(coarse, counts, corner, size) {
   const range = corner.map((at, axis) => {
     const ratio = coarse.counts[axis] / counts[axis];
     return [Math.floor(at * ratio) - 1, Math.ceil((at + size[axis]) * ratio)];
@@ -144,7 +168,7 @@ function uniformSide(coarse, counts, corner, size, level) {
   for (let i = range[0][0]; i <= range[0][1]; i++) {
     for (let j = range[1][0]; j <= range[1][1]; j++) {
       for (let k = range[2][0]; k <= range[2][1]; k++) {
-        if (coarse.values[coarse.at(i, j, k)] > level !== first > level) return null;
+        if (coarse.values[coarse.at(i, j, k)] > 0 !== first > 0) return null;
       }
     }
   }

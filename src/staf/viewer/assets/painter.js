@@ -7,7 +7,7 @@ const PAINT = `${PRECISION}
 uniform usampler2D lanes_0, lanes_1, lanes_2, lanes_3;
 uniform ivec2 corner;
 uniform int cell, columns, samples, mode, channels, channel;
-uniform bool largest;
+uniform bool largest, below;
 uniform float low, high, offset, scale, factor, level;
 out vec4 colour;
 vec4 bits(int lane, int quad, int row) {
@@ -46,8 +46,12 @@ void main() {
     colour = vec4(channels < 3 || mode == SCALAR_MODE ? total.xxx : total.xyz, 1.0);
     if (mode == COLOUR_MODE && channels == 2) colour.xyz = over(colour.xyz, total.y);
     if (mode == COLOUR_MODE && channels == 4) colour.xyz = over(colour.xyz, total.w);
-    // Inside and outside of a surface.
-    if (level >= 0.0) colour.xyz = mix(colour.xyz, total.x * (high - low) + low >= level ? vec3(0.95, 0.6, 0.2) : vec3(0.16, 0.38, 0.62), 0.6);
+    // Inside and outside of a surface; distances have bands, which are all of one width.
+    if (level >= 0.0) {
+      float above = total.x * (high - low) + low - level, away = abs(above) / (high - low);
+      if (below) colour.xyz = vec3(exp(-8.0 * away) * (fract(64.0 * away) < 0.5 ? 1.0 : 0.8));
+      colour.xyz = mix(colour.xyz, (below ? above < 0.0 : above >= 0.0) ? vec3(0.95, 0.6, 0.2) : vec3(0.16, 0.38, 0.62), 0.6);
+    }
   } else if (mode == 2) {
     vec4 square = vec4(0.0);
     for (int lane = 1; lane < 4; lane++) {
@@ -133,6 +137,7 @@ class Painter {
     this.graphics.bind(program, textures);
     gl.uniform2i(program.at('corner'), x, y);
     gl.uniform1i(program.at('largest'), Boolean(look.slab && look.slab.largest));
+    gl.uniform1i(program.at('below'), this.engine.field.about.view.inside === 'below');
     const numbers = {cell, samples, columns: width, mode: look.mode, channels: this.engine.field.outputs, channel: look.channel || 0};
     for (const [name, number] of Object.entries(numbers)) gl.uniform1i(program.at(name), number);
     const {value_offset: offset, value_scale: scale, value_range: [low, high]} = meaning;

@@ -18,6 +18,7 @@ class ShapeView {
     this.view = this.views[at];
     this.views.forEach((view, i) => { view.own.hidden = i !== at; });
     this.app.runner.stop('plane');
+    if (!this.app.runner.jobs.has('mesh')) this.views[0].count();
     if (this.size) this.view.resize(...this.size);
     if (at === 1) this.view.changed();
     this.app.show();

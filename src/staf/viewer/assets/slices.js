@@ -22,11 +22,12 @@ class SliceView {
     this.sliders = element('div', {class: 'sliders'});
     this.text = element('output', {class: 'place'});
     this.zoomText = element('output', {class: 'zoom'});
+    this.shown = element('p', {class: 'fine'});
     const zoom = (factor) => plane.zoomAt(plane.width / 2, plane.height / 2, factor);
     const parts = [
       element('div', {class: 'row'}, element('span', {}, 'Cut across'), choice('Axis that is cut',
         this.names.map((name, axis) => [axis, name, `Cut across ${name}`]), (axis) => this.#cut(axis))),
-      this.sliders,
+      this.sliders, this.shown,
     ];
     if (app.field.outputs > 1) {
       const channels = Array.from({length: app.field.outputs}, (_, channel) => [channel, String(channel + 1), `Channel ${channel + 1}`]);
@@ -107,6 +108,8 @@ class SliceView {
       }));
     }
     this.sliders.replaceChildren(...sliders);
+    const [down, across] = this.plane.axes.map((k) => this.names[k]);
+    this.shown.textContent = `The picture shows ${down} downwards and ${across} to the right.`;
     this.#place();
     if (changed && this.plane.layers) this.plane.fit();
   }

@@ -39,7 +39,6 @@ class SurfaceView {
     const {about} = app.field;
     const longest = Math.max(...about.units);
     this.half = about.units.map((unit) => unit / longest);
-    this.level = about.view.level;
     this.#controls();
     this.wanted = 128;
     this.compute();
@@ -103,10 +102,10 @@ class SurfaceView {
     let coarse = null;
     for (const resolution of RESOLUTIONS.filter((each) => each <= this.wanted)) {
       const counts = this.half.map((half) => Math.max(2, Math.round((resolution * half) / longest)));
-      const grid = yield* refined(engine, counts, 0, this.level, coarse, (done) => {
+      const grid = yield* refined(engine, counts, coarse, (done) => {
         this.app.status(`surface at ${resolution}: ${Math.round(100 * done)} %`);
       });
-      const {vertices, triangles} = yield* surfaceNets(grid, this.level);
+      const {vertices, triangles} = yield* surfaceNets(grid);
       coarse = grid;
       if (!triangles.length) {
         if (resolution >= Math.min(64, this.wanted)) this.app.status('there is no surface: no value crosses the level');
@@ -116,7 +115,12 @@ class SurfaceView {
       this.app.status(resolution === this.wanted ? '' : `surface at ${resolution}`);
       this.app.show();
     }
-    if (this.mesh) this.app.status(`${(this.mesh.triangles.length / 3).toLocaleString('en')} triangles`);
+    this.count();
+  }
+
+  /** Say how large the mesh is, where it is what the screen shows. */
+  count() {
+    if (this.mesh) this.app.status(this.own.hidden ? '' : `${(this.mesh.triangles.length / 3).toLocaleString('en')} triangles`);
   }
 
   #upload(samples, triangles, counts) {
