@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
+
+# Runs in the background or under nohup ignore these, and so would the fits that tests interrupt.
+for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, usual)
 
 # Tensors in tests are small: more threads would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from tests import shape_checks
+from tests import shape_checks  # noqa: E402
 
 shape_checks.install()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -67,12 +66,6 @@ def staf(here, capsys) -> Callable[..., Ran]:
     return run
 
 
-def _usual_signals() -> None:
-    """What a terminal starts: tests that run under nohup ignore SIGHUP, and their children would too."""
-    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
-
-
 @pytest.fixture
 def start(here) -> Callable[[Sequence[str]], subprocess.Popen[str]]:
     """Start `python -m staf ...` as a process of its own."""
@@ -85,7 +78,6 @@ def start(here) -> Callable[[Sequence[str]], subprocess.Popen[str]]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=_usual_signals,
         )
 
     return begin
