@@ -205,7 +205,7 @@ def _targets(options: Export) -> tuple[dict[str, tuple[Path, Path, str]], dict[s
     for name, path in files.items():
         view = None
         try:
-            signal = from_metadata(read_header(path).metadata.get("signal", {}))
+            signal = from_metadata(read_header(path).metadata.get("signal") or {})
             view = signal.view
             out = options.out / (name + (chosen or view.suffix))
             check_suffix(view, out, (*view.suffixes(), *HOLDING))
