@@ -33,9 +33,10 @@ pytest: setup chromium
 chromium:
 	.ci/chromium
 
-# Opens damaged files of every kind until Ctrl-C; failures are kept in tests/fuzz/corpus.
+# Opens damaged files of every kind on all cores until Ctrl-C; failures are kept in tests/fuzz/corpus.
+CORES := $(shell getconf _NPROCESSORS_ONLN)
 fuzz: setup
-	$(BIN)/python -m tests.fuzz
+	seq $(CORES) | xargs -P $(CORES) -I{} $(BIN)/python -m tests.fuzz
 
 # The documentation in site/, where every page but the search works from disk.
 site: setup

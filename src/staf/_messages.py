@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-LONGEST = 2000
+LONGEST = 900
 
 
 def one_line(words: object, longest: int = LONGEST) -> str:

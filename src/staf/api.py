@@ -53,7 +53,8 @@ class FittedField(nn.Module):
     def __repr__(self) -> str:
         count = sum(p.numel() for p in self.module.parameters())
         name = (getattr(self.module, "architecture", None) or {}).get("name", type(self.module).__name__)
-        return f"FittedField({name}, {count:,} parameters, {self.metadata.get('signal', {}).get('kind', 'values')})"
+        kind = (self.metadata.get("signal") or {}).get("kind", "values")
+        return f"FittedField({name}, {count:,} parameters, {kind})"
 
     @property
     def convention(self) -> Convention:
@@ -66,7 +67,7 @@ class FittedField(nn.Module):
         if self._signal is None:
             from staf.kinds import from_metadata
 
-            if "signal" not in self.metadata:
+            if self.metadata.get("signal") is None:
                 raise SignalError("this field was fitted to a task of your own, so it has no signal to render")
             self._signal = from_metadata(self.metadata["signal"])
         return self._signal
@@ -146,10 +147,10 @@ class FittedField(nn.Module):
 
     def _units(self) -> tuple[float, ...] | None:
         """The signal's own units (pixels, seconds) in one unit of each coordinate."""
-        return self.signal.coordinate_units(self.convention) if "signal" in self.metadata else None
+        return None if self.metadata.get("signal") is None else self.signal.coordinate_units(self.convention)
 
     def _transform(self) -> ValueTransform:
-        return IDENTITY if "signal" not in self.metadata else value_transform(self.signal)
+        return IDENTITY if self.metadata.get("signal") is None else value_transform(self.signal)
 
 
 class Fit:

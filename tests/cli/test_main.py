@@ -9,7 +9,7 @@ import time
 import pytest
 
 import staf.kinds as kinds
-from staf import __version__
+from staf import __version__, api
 from staf.cli.terminal import Terminal
 from staf.cli.verbs import VERBS
 
@@ -77,6 +77,19 @@ def test_a_bug_is_not_hidden(staf, picture, monkeypatch):
     monkeypatch.setattr(kinds, "open", broken)
     with pytest.raises(ValueError, match="a bug"):
         staf("fit", picture)
+
+
+@pytest.mark.parametrize("verb", ["fit", "denoise"])
+def test_work_that_fails_before_it_writes_leaves_no_folder(staf, here, picture, monkeypatch, verb):
+    def broken(*arguments, **more):
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(api, "fit", broken)
+    for out in ((), ("--out", "new/deep/folder"), ("--out", "mine")):
+        (here / "mine").mkdir(exist_ok=True)
+        with pytest.raises(RuntimeError, match="out of luck"):
+            staf(verb, picture, "--steps", 2, "--model", "siren", *out)
+        assert sorted(path.name for path in here.iterdir()) == ["mine", "picture.png"]
 
 
 def test_completion_scripts_know_verbs_and_options(staf):

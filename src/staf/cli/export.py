@@ -203,7 +203,7 @@ def _targets(options: Export) -> tuple[dict[str, tuple[Callable[[], FittedField]
     for name, field in files.items():
         view = None
         try:
-            signal = from_metadata(field.signal())
+            signal = from_metadata(field.signal() or {})
             view = signal.view
             out = options.out / (name + (chosen or view.suffix))
             check_suffix(view, out, (*view.suffixes(), *HOLDING))

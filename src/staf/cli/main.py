@@ -20,6 +20,7 @@ from staf.cli.errors import (
     sentence,
     signals_raise,
 )
+from staf.cli.outputs import remove_empty_folders
 from staf.cli.parsing import parse
 from staf.cli.terminal import Terminal, printable
 from staf.cli.verbs import VERBS
@@ -59,6 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         tell(f"staf: {sentence(error)}")
         return MISTAKE
+    finally:
+        remove_empty_folders()
 
 
 def _open_streams() -> None:

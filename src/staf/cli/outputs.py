@@ -12,6 +12,9 @@ from staf.cli.errors import UserError
 
 MEBIBYTE = 2**20
 
+# The folders that this command has made, the innermost first.
+_made: list[Path] = []
+
 
 def default_folder(name: str, ending: str) -> Path:
     """Where a run goes that is not told: runs/NAME-ENDING, the name cut where a file system would refuse it.
@@ -25,14 +28,10 @@ def default_folder(name: str, ending: str) -> Path:
 
 
 def prepare_folder(folder: Path, needed: int) -> None:
-    """Make the folder, if `needed` bytes can be written into it; a run that is refused leaves none behind."""
-    made = not folder.exists()
+    """Make the folder, if `needed` bytes can be written into it."""
     _probe(folder, folder)
     free = shutil.disk_usage(folder).free
     if free < needed:
-        if made:
-            with contextlib.suppress(OSError):
-                folder.rmdir()
         raise UserError(
             f"{folder} has room for {free / MEBIBYTE:.1f} MiB and about {needed / MEBIBYTE:.0f} MiB are needed: "
             "free some space or choose another folder with --out"
@@ -53,8 +52,17 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
         raise UserError(f"{path} exists: name another place with --out")
 
 
+def remove_empty_folders() -> None:
+    """Remove the folders that this command has made and left empty: it was refused, or failed before it wrote."""
+    for folder in _made:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+    _made.clear()
+
+
 def _probe(folder: Path, wanted: Path) -> None:
     """Make the folder and write into it; a failure names what the user asked for."""
+    _made.extend(each for each in (folder, *folder.parents) if not os.path.lexists(each))
     try:
         check_writable(folder)
     except WriteError as error:

@@ -150,7 +150,7 @@ class FieldSet(Dataset[Any]):
             items = [item if self.target is None else item[0] for item in self.__getitems__(numbers)]
             parts.append({key: torch.stack([item[key] for item in items]) for key in items[0]})
         tensors = {key: torch.cat([part[key] for part in parts]) for key in parts[0]}
-        architecture = first.metadata["architecture"]
+        architecture = first.metadata.get("architecture") or {}
         return StackedFields(self.names, architecture, tensors, [entry.metrics for entry in self.entries])
 
     def load(self, which: int | str) -> tuple[nn.Module, dict[str, Any]]:
