@@ -25,7 +25,7 @@ FOLDER = Path(__file__).parent / "img"
 
 
 def video() -> Figure:
-    """A camera that moves over a photograph, half a pixel or so in each frame, and the field between two frames."""
+    """A camera that moves over a photograph, half a pixel or so in each frame: the first and the last of 8 frames."""
     photo = sample_photo("astronaut").array.astype(np.float32)
     corners = [(20 + 2 * number, 120 + 3 * number) for number in range(8)]
     parts = [photo[top : top + 192, left : left + 256] for top, left in corners]
@@ -33,14 +33,12 @@ def video() -> Figure:
     clip = staf.Video(frames, rate=10)
     field = staf.staf(3, 3, width=96, depth=3, omega0=20.0, generator=torch.Generator().manual_seed(0))
     fit = staf.fit(clip, field, staf.recipes.default(steps=500, batch=8192).replace(rate=2e-3, matrix_rate=2e-3))
-    between = fit.render(at=0.4, scale=4).frame(0).array
-    panels = {
-        "frame 3": clip.frame(3).array,
-        f"fitted, {fit.metrics['psnr']:.1f} dB": fit.reconstruction.frame(3).array,
-        "frame 4": clip.frame(4).array,
-        "between the two, at 4x": between,
-    }
+    panels = {}
+    for number in (0, 7):
+        panels[f"frame {number}"] = clip.frame(number).array
+        panels[f"field at {number / clip.rate:g} s, 4x"] = fit.render(at=number / clip.rate, scale=4).frame(0).array
     figure = new_figure(10, 2.2)
+    sys.stdout.write(f"video: {fit.metrics['psnr']:.1f} dB\n")
     for axes, (title, picture) in zip(figure.subplots(1, 4), panels.items(), strict=True):
         axes.imshow(picture, interpolation="nearest")
         axes.set_title(title, fontsize=10)
