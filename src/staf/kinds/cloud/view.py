@@ -53,7 +53,7 @@ class CloudView(View[PointCloud]):
             **place,
             "words": f"Surface through {self.signal.shape[0]:,} points",
             "sentences": [
-                f"3 coordinates in [-1, 1]; x, y, z of the cloud are {place['scale']} times them plus {place['shift']}.",
+                f"3 coordinates in [-1, 1]; x, y, z of a point are {place['scale']} times them plus {place['shift']}.",
                 "1 value: the signed distance to the surface in the cloud's own units, negative inside.",
             ],
         }
