@@ -43,10 +43,10 @@ class Denoise(RestorationOptions):
 
     The folder (runs/NAME-denoise unless --out names another) gets denoised.png (or .tiff), model.safetensors,
     metrics.json and report.html. A share of the pixels is held out of the fit, and its weights are those that predict
-    them best. denoised.png is the fit's, or that of total variation or non-local means where those pixels say that the
-    fit is not better; the command says which. With
-    --photons the image is the clean truth instead: noise is added first, and comparison.png shows what the field,
-    total variation and non-local means bring back, each tuned by the same held-out pixels. Ctrl-C leaves a checkpoint
+    them best. denoised.png is the fit's, or that of total variation, non-local means or patch groups where those pixels
+    say that the fit is not better, or a mean of several; the command says which. With --photons the image is the clean
+    truth instead: noise is added first, and comparison.png shows what the field and these methods bring back, each
+    tuned by the same held-out pixels. Ctrl-C leaves a checkpoint
     in the folder, and --resume continues from it.
     """
 
@@ -112,7 +112,7 @@ def _finish(
 ) -> int:
     """Write what is returned, beside the classical methods where the truth is known, and say how good it is."""
     from staf.tasks import Denoising
-    from staf.tasks.classical import denoised, measured
+    from staf.tasks.classical import denoising_candidates, measured
     from staf.tasks.returned import returned_denoising
 
     task = fit.task
@@ -120,7 +120,8 @@ def _finish(
     # A fit that ended before held-out pixels were looked at has its last weights.
     kept = keep.best_step or fit.result.steps
     fit.save(folder / MODEL)
-    choice = returned_denoising(task, predicted_by(fit), options.model)
+    candidates = denoising_candidates(task)
+    choice = returned_denoising(task, predicted_by(fit), options.model, candidates)
     files = write(folder, fit, task, name, choice)
     document: Document = {
         "verb": "denoise",
@@ -133,7 +134,7 @@ def _finish(
         noisy = task.transform.clamp(task.target.cpu())
         files["noisy"] = str(as_picture(task, noisy).save(folder / name.replace("denoised", "noisy")))
         rows = {options.model: (fit.metrics, task.predict(predicted_by(fit)).cpu())}
-        rows |= {method: (measured(task, values), values) for method, values in denoised(task).items()}
+        rows |= {method: (measured(task, found.values), found.values) for method, found in candidates.items()}
         rows.setdefault(choice.method, (document["metrics"], choice.values))
         document["methods"] = {method: measures for method, (measures, _) in rows.items()}
         document["noisy"] = measured(task, noisy)

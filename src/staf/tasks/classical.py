@@ -1,4 +1,4 @@
-"""Methods without a network, for comparison: bicubic and Lanczos upscaling, total variation, non-local means."""
+"""Methods without a network, for comparison: two upscalers, total variation, non-local means, patch groups."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from staf._typing import Float
 from staf.tasks.choice import Candidate
 from staf.tasks.denoising import Denoising
 from staf.tasks.inverse import InverseProblem
+from staf.tasks.patch_methods import denoised_by_patches, noise_of, patches_serve
 from staf.tasks.super_resolution import SuperResolution
 
 Denoiser = Callable[[Tensor, float], Tensor]
@@ -79,29 +80,54 @@ DENOISERS: dict[str, tuple[Denoiser, Sequence[float]]] = {
 }
 
 
-def denoised(task: Denoising, methods: Sequence[str] = tuple(DENOISERS)) -> dict[str, Float[Tensor, "n c"]]:
+PATCH_GROUPS = "patch groups"
+DENOISING_METHODS = (*DENOISERS, PATCH_GROUPS)
+
+
+def denoised(task: Denoising, methods: Sequence[str] = DENOISING_METHODS) -> dict[str, Float[Tensor, "n c"]]:
     """The observation of a task denoised by each classical method, its strength chosen by the held-out pixels."""
     return {name: candidate.values for name, candidate in denoising_candidates(task, methods).items()}
 
 
-def denoising_candidates(task: Denoising, methods: Sequence[str] = tuple(DENOISERS)) -> dict[str, Candidate]:
-    """The same, with each method's errors at held-out pixels that it did not see."""
-    results = {}
+def denoising_candidates(task: Denoising, methods: Sequence[str] = DENOISING_METHODS) -> dict[str, Candidate]:
+    """The same, with each method's errors at held-out pixels that it did not see.
+
+    Patch groups are left out where they do not serve; they begin with total variation.
+    """
     image, held = task.observation.cpu(), task.held_out_index.cpu()
+    results = {}
     for name in methods:
-        denoise, strengths = DENOISERS[name]
+        grouped = name == PATCH_GROUPS
+        if grouped and not patches_serve(tuple(image.shape[1:])):
+            continue
+        denoise, strengths = DENOISERS["total variation" if grouped else name]
         strength = chosen_strength(task, denoise, strengths)
         restored = task.transform.clamp(denoise(image, strength))
-        # Held-out pixels take what the method makes of them until that is what it makes of them: then their values have
-        # no part in it.
-        without = _filled(image, held)
-        for _ in range(UNSEEN_TURNS):
-            predicted = denoise(without, strength).flatten(1)[:, held]
-            without.flatten(1)[:, held] = predicted
-        predicted = task.transform.clamp(predicted)
+        without = task.transform.clamp(_unseen(image, held, denoise, strength))
+        if grouped:
+            everything = torch.ones(image.shape[1:], dtype=torch.bool)
+            seen = everything.clone()
+            seen.view(-1)[held] = False
+            noise = noise_of(without.flatten(1)[:, held].T, image.flatten(1)[:, held].T)
+            restored = task.transform.clamp(denoised_by_patches(image, everything, restored, noise))
+            without = task.transform.clamp(denoised_by_patches(image, seen, without, noise))
+        predicted = without.flatten(1)[:, held]
         errors = (predicted - image.flatten(1)[:, held]).square().mean(0)
         results[name] = Candidate(restored.flatten(1).T, errors, predicted.T)
     return results
+
+
+def _unseen(image: Tensor, held: Tensor, denoise: Denoiser, strength: float) -> Tensor:
+    """What a method makes of a picture without the values of held-out pixels.
+
+    They take what the method makes of them until that is what it makes of them: then their values have no part in it.
+    """
+    without = _filled(image, held)
+    restored = without
+    for _ in range(UNSEEN_TURNS):
+        restored = denoise(without, strength)
+        without.flatten(1)[:, held] = restored.flatten(1)[:, held]
+    return restored
 
 
 def oracle_denoised(task: Denoising, methods: Sequence[str] = tuple(DENOISERS)) -> dict[str, Float[Tensor, "n c"]]:

@@ -25,6 +25,7 @@ from staf.operators import (
 from staf.tasks.choice import Candidate
 from staf.tasks.filling import filled
 from staf.tasks.inverse import InverseProblem
+from staf.tasks.patch_methods import filled_by_patches, patches_serve
 from staf.tasks.poisson import least_squares
 from staf.tasks.tomography_classical import SART_WEIGHTS, WINDOWS, filtered_backprojection, sart
 
@@ -106,6 +107,12 @@ def linear(operator: Mask, observation: Tensor, seen: Tensor, strength: float) -
     return joined.T.reshape(-1, *known.shape).to(observation.dtype)
 
 
+def patch_groups(operator: Mask, observation: Tensor, seen: Tensor, strength: float) -> Tensor:
+    """Missing samples by what is known of similar patches, beginning with the biharmonic ones; `strength` is none."""
+    known = operator.A_adjoint(seen.to(observation.dtype)).bool()
+    return filled_by_patches(operator.A_adjoint(observation), known)
+
+
 def wiener(operator: GaussianBlur, observation: Tensor, seen: Tensor, balance: float) -> Tensor:
     """Wiener-Hunt deconvolution with a Laplacian prior; observations that are not seen are filled in first."""
     from skimage.restoration import wiener as deconvolved
@@ -137,6 +144,9 @@ def differential(operator: LinearOperator) -> bool:
 METHODS: dict[str, Method] = {
     "biharmonic": Method(biharmonic, (0.0,), lambda operator: isinstance(operator, Mask)),
     "linear": Method(linear, (0.0,), lambda operator: isinstance(operator, Mask) and len(operator.input_shape) == 2),
+    "patch groups": Method(
+        patch_groups, (0.0,), lambda operator: isinstance(operator, Mask) and patches_serve(operator.input_shape)
+    ),
     "Wiener": Method(
         wiener, BALANCES, lambda operator: isinstance(operator, GaussianBlur) and len(operator.input_shape) == 2
     ),

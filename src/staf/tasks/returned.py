@@ -27,8 +27,12 @@ LEAST_PIXELS = 32**2
 LEAST_GAIN = 1e-3
 
 
-def returned_denoising(task: Denoising, predict: Predict, model: str = "staf") -> Choice:
-    """The field, total variation, non-local means or a mean of them: whichever predicts held-out pixels best.
+def returned_denoising(
+    task: Denoising, predict: Predict, model: str = "staf", classical: Mapping[str, Candidate] | None = None
+) -> Choice:
+    """The field, a classical method or a mean of several: whichever predicts held-out pixels best.
+
+    `classical` are results of `denoising_candidates` that are there already.
 
     >>> import numpy as np
     >>> from staf.kinds import Image
@@ -42,7 +46,7 @@ def returned_denoising(task: Denoising, predict: Predict, model: str = "staf") -
         seen = task.transform.clamp(predict(task.coordinates[held])).detach()
     target = task.target[held].cpu()
     fit = Candidate(task.predict(predict).cpu(), (seen.cpu() - target).square().mean(-1), seen.cpu())
-    return best_of(model, fit, denoising_candidates(task), target)
+    return best_of(model, fit, denoising_candidates(task) if classical is None else classical, target)
 
 
 def returned_upscaling(task: SuperResolution, predict: Predict, model: str = "staf") -> Choice:
