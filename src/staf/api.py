@@ -69,7 +69,13 @@ class FittedField(nn.Module):
 
             if self.metadata.get("signal") is None:
                 raise SignalError("this field was fitted to a task of your own, so it has no signal to render")
-            self._signal = from_metadata(self.metadata["signal"])
+            signal = from_metadata(self.metadata["signal"])
+            if signal.in_features != getattr(self.module, "in_features", signal.in_features):
+                raise SignalError(
+                    f"the field has {self.module.in_features} coordinates, and its metadata describe a signal with "
+                    f"{signal.in_features}"
+                )
+            self._signal = signal
         return self._signal
 
     def forward(self, coordinates: Tensor | np.ndarray) -> Tensor:

@@ -87,6 +87,8 @@ def test_wrong_names_and_rates_are_refused(tmp_path):
         write_film(tmp_path / "a.gif", frames, 60, 2)
     with pytest.raises(SignalError, match="rate must be"):
         write_film(tmp_path / "a.mp4", frames, 0, 2)
+    with pytest.raises(SignalError, match="rate must be frames per second, 1e-06 to 100000, got 1e-320"):
+        staf.Video.from_metadata({**clip(2).metadata(), "rate": 1e-320})
     assert list(tmp_path.iterdir()) == []
 
 

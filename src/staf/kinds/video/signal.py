@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 RATE = 25.0
 FASTEST = 100_000.0
+SLOWEST = 1e-6
 Crop = tuple[float, float, float, float]
 
 
@@ -378,6 +379,6 @@ def checked_frames(array: np.ndarray) -> np.ndarray:
 
 
 def _rate(rate: float) -> float:
-    if not 0 < rate <= FASTEST:
-        raise SignalError(f"rate must be frames per second, at most {FASTEST:g}, got {rate}")
+    if not SLOWEST <= rate <= FASTEST:
+        raise SignalError(f"rate must be frames per second, {SLOWEST:g} to {FASTEST:g}, got {rate}")
     return float(rate)
