@@ -144,11 +144,11 @@ def test_ctrl_c_after_the_fit_leaves_the_model_and_the_picture(staf, picture, he
         assert staf(*words).code == 130
         words.append("--resume")
 
-    def stopped(task):
+    def stopped(task, values):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("staf.tasks.classical.denoised", stopped)
+        patch.setattr("staf.tasks.classical.measured", stopped)
         ran = staf(*words)
     assert (ran.code, ran.out) == (130, "")
     assert "stopped while the folder was written; o holds what was ready" in ran.err
