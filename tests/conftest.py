@@ -17,6 +17,7 @@ from tests import shape_checks  # noqa: E402
 
 shape_checks.install()
 
+import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 import torch  # noqa: E402
 
@@ -28,6 +29,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "gpu" in item.keywords:
             item.add_marker(skip)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Every test, and every fixture that it is the first to need, starts from the same random numbers."""
+    torch.manual_seed(0)
+    np.random.seed(0)  # noqa: NPY002
 
 
 @pytest.fixture

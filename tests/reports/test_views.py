@@ -34,7 +34,7 @@ def sound() -> staf.Fit:
 @pytest.fixture(scope="module")
 def ball() -> staf.Fit:
     shape = Shape.sphere(subdivisions=2, resolution=12)
-    return staf.fit(shape, field=staf.siren(3, 1, width=24, depth=2, omega0=5), steps=60, progress=False, device="cpu")
+    return staf.fit(shape, field=staf.siren(3, 1, width=24, depth=2, omega0=5), steps=150, progress=False, device="cpu")
 
 
 def test_a_recording_can_be_heard_and_seen(sound: staf.Fit, tmp_path: Path) -> None:
