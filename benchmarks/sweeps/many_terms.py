@@ -1,6 +1,6 @@
 """A CPU step of networks with many terms, by tables and term by term: `python -m benchmarks.sweeps.many_terms`.
 
-One thread, 16,384 points, four activated layers of 256, Adam; processor time, the smallest of five, by turns in one run.
+One thread, 16,384 points, four activated layers of 256, Adam; processor time, the smallest of five by turns.
 """
 
 from __future__ import annotations
