@@ -10,6 +10,7 @@ from torch import nn
 
 from staf.nn.networks import network_named
 from staf.planning import rules
+from staf.planning.capacity import too_small
 from staf.planning.first_frequency import WIDTH, at_pitch, first_hertz, from_pitch
 from staf.planning.plans import Budget, NetworkFactory, Plan, plan
 from staf.planning.situation import Choice, Rule, Situation
@@ -34,7 +35,13 @@ def rate(s: Situation) -> Choice:
     return rules.learning_rate(rates.full_batch * rates.audio_factor, why)
 
 
-RULES: dict[str, Rule] = {"first_frequency": from_pitch, "optimiser": optimiser, "rate": rate}
+def size(s: Situation) -> Choice:
+    """A word on a recording that is too long for one network."""
+    windows = "staf fit-windows (staf.fit_windows) gives every part of it a network of its own"
+    return too_small(s, s.points * int(s.source.out_features), "samples", windows)
+
+
+RULES: dict[str, Rule] = {"first_frequency": from_pitch, "optimiser": optimiser, "rate": rate, "size": size}
 
 
 def audio_field(
