@@ -78,7 +78,7 @@ def test_more_parameters_than_residuals_and_a_system_of_two_columns():
 
 
 def test_mistakes_are_named():
-    with pytest.raises(ValueError, match="newton_steps must be 0 or more, and 0 unless dtype"):
+    with pytest.raises(ValueError, match="newton_steps must be at least 0, and 0 unless dtype"):
         Poisson(1.0, points=8, newton_steps=3)
     with pytest.raises(ValueError, match="needs real numbers in float64"):
         System(swing(), staf.siren(1, 1, width=4, depth=2))
