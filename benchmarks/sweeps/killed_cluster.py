@@ -1,9 +1,9 @@
 """Kill workers and drivers of a cluster run at random moments, and compare the set with an undisturbed one.
 
-`python -m benchmarks.sweeps.killed_cluster --workers 20 --drivers 20 --alone 20 --out RESULT.json` fits small pictures on
-a Ray cluster of this machine, and (`--alone`) in one process without a cluster. A process is ended by SIGKILL, so that
-it can do nothing about it. A killed driver is started again with resume. At the end every field must be there once, with
-the bits of a run in one process without a cluster; the exit code says whether that is so.
+`python -m benchmarks.sweeps.killed_cluster --workers 20 --drivers 20 --alone 20 --out RESULT.json` fits small pictures
+on a Ray cluster of this machine, and (`--alone`) in one process without a cluster. A process is ended by SIGKILL, so
+that it can do nothing about it. A killed driver is started again with resume. At the end every field must be there
+once, with the bits of a run in one process without a cluster; the exit code says whether that is so.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import numpy as np
 import torch
 
 import staf
+from staf import many_units
 from staf._machine import provenance
 from staf.planning import recipes
 from staf.storage.sets.place import Place
@@ -91,11 +92,11 @@ def end(processes: list[int]) -> None:
             continue
 
 
-def kill_workers(driver: subprocess.Popen[bytes], count: int, rng: random.Random) -> int:
+def kill_workers(driver: subprocess.Popen[bytes], count: int, longest: float, rng: random.Random) -> int:
     """Kill workers that are fitting, one after another; returns how many."""
     killed = 0
     while killed < count and driver.poll() is None:
-        time.sleep(rng.uniform(0.5, 3.0))
+        time.sleep(rng.uniform(0.0, longest))
         workers = [pid for pid, command in descendants(driver.pid).items() if "ray::fit_unit" in command]
         if workers:
             end([rng.choice(workers)])
@@ -103,7 +104,7 @@ def kill_workers(driver: subprocess.Popen[bytes], count: int, rng: random.Random
     return killed
 
 
-def kill_drivers(inputs: Path, out: Path, steps: int, count: int, rng: random.Random) -> int:
+def kill_drivers(inputs: Path, out: Path, steps: int, count: int, longest: float, rng: random.Random) -> int:
     """Start drivers and kill each at a random moment, until the work is done; returns how many were killed."""
     killed = 0
     while killed < count:
@@ -112,7 +113,7 @@ def kill_drivers(inputs: Path, out: Path, steps: int, count: int, rng: random.Ra
         if rng.random() < 0.75:
             while driver.poll() is None and not any("ray::fit_unit" in c for c in descendants(driver.pid).values()):
                 time.sleep(0.1)
-        time.sleep(rng.uniform(0.0, 4.0))
+        time.sleep(rng.uniform(0.0, longest))
         below = list(descendants(driver.pid))
         if driver.poll() == 0:
             return killed
@@ -124,21 +125,23 @@ def kill_drivers(inputs: Path, out: Path, steps: int, count: int, rng: random.Ra
         driver.wait()
         killed += 1
         # Half of the time the workers are left to finish their unit without a driver.
-        time.sleep(rng.choice([0.0, 3.0]))
+        time.sleep(rng.choice([0.0, longest / 4]))
         end(below)
     while started(inputs, out, steps).wait() != 0:
         print("  the last driver is started again", flush=True)
     return killed
 
 
-def kill_alone(inputs: Path, out: Path, steps: int, count: int, rng: random.Random) -> int:
+def kill_alone(inputs: Path, out: Path, steps: int, count: int, longest: float, rng: random.Random) -> int:
     """Kill processes that fit without a cluster, each at a random moment; returns how many before the work was done."""
     for killed in range(count):
         process = os.fork()
         if process == 0:
+            # Shards are written often, so that some die between a shard and the index.
+            many_units.SHARD_SECONDS = longest / 20
             drive(inputs, out, steps, None)
             os._exit(0)
-        time.sleep(rng.uniform(0.0, 3.0))
+        time.sleep(rng.uniform(0.0, longest))
         os.kill(process, signal.SIGKILL)
         if os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0:
             return killed
@@ -192,7 +195,9 @@ def main() -> None:
         np.save(inputs / f"{number:05d}.npy", values.integers(0, 256, (12, 12, 3), np.uint8))
     began, rows = time.monotonic(), []
     drive(inputs, folder / "reference", options.steps, None)
-    print(f"undisturbed: {options.pictures} pictures in {time.monotonic() - began:.1f} s", flush=True)
+    # A part of the whole work, so that moments are spread over it whatever the speed of the machine.
+    longest = (time.monotonic() - began) / 4
+    print(f"undisturbed: {options.pictures} pictures in {4 * longest:.1f} s", flush=True)
 
     def until(what: str, count: int, disturb: Callable[[Path, int], int]) -> None:
         """Disturb runs until so many processes were killed; one run may end before."""
@@ -206,15 +211,15 @@ def main() -> None:
 
     def workers(out: Path, count: int) -> int:
         driver = started(inputs, out, options.steps)
-        killed = kill_workers(driver, count, rng)
+        killed = kill_workers(driver, count, longest, rng)
         # On a busy machine Ray may not start in time.
         while driver.wait() != 0:
             driver = started(inputs, out, options.steps)
         return killed
 
-    until("process", options.alone, lambda out, count: kill_alone(inputs, out, options.steps, count, rng))
+    until("process", options.alone, lambda out, count: kill_alone(inputs, out, options.steps, count, longest, rng))
     until("worker", options.workers, workers)
-    until("driver", options.drivers, lambda out, count: kill_drivers(inputs, out, options.steps, count, rng))
+    until("driver", options.drivers, lambda out, count: kill_drivers(inputs, out, options.steps, count, longest, rng))
     if options.out is not None:
         settings = {"pictures": options.pictures, "steps": options.steps, "seed": options.seed}
         result = {**provenance("cpu"), "settings": settings, "runs": rows}
