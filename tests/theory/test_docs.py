@@ -63,7 +63,7 @@ def test_every_erratum_has_its_evidence_and_the_page_prints_the_same_numbers() -
 
 def test_every_statement_of_the_paper_has_its_function_and_its_test() -> None:
     rows = re.findall(
-        r"^\| (.+?), l\. (\d+) \| `(.+?)` \| `(.+?)` \|", (DOCS / "index.md").read_text("utf-8"), re.MULTILINE
+        r"^\| .+?, l\. (\d+) \| `(.+?)` \| `(.+?)` \|", (DOCS / "index.md").read_text("utf-8"), re.MULTILINE
     )
     # Lines of the paper's source at which a theorem, lemma, corollary or remark begins.
     assert [int(line) for line, _, _ in rows] == STATEMENTS
