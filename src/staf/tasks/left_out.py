@@ -10,8 +10,8 @@ from staf._typing import Int
 from staf.tasks.denoising import Denoising
 from staf.tasks.inverse import InverseProblem
 
-# Few held-out pixels choose badly between methods: of 92, a wrong one was chosen in two of ten pictures. Where there are
-# fewer than this, methods without a network are also applied without other parts of what is observed.
+# Few held-out pixels choose badly between methods: with 92 the choice was wrong in two of ten pictures. Where there
+# are fewer than this, methods without a network are also applied without other parts of what is observed.
 ENOUGH = 1000
 # The share of what is observed in each of these parts, and how many there are at most.
 SHARE, MOST = 0.15, 4
