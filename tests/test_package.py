@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -17,7 +18,10 @@ INSTALLED = CORE | {"pillow", "platformdirs", "rich", "tyro"}
 
 
 def run(*command: object, cwd: Path) -> str:
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, cwd=cwd, timeout=280)
+    # A folder of modules that this run was given is not the new environment's.
+    alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    words = [str(part) for part in command]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=cwd, env=alone, timeout=280)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -245,7 +245,8 @@ def test_a_folder_that_was_taken_during_training_does_not_cost_the_model(staf, p
 
     fit = api.fit
     monkeypatch.setattr(api, "fit", fit_and_take)
-    line = staf("fit", picture, "--steps", 2, "--width", 8, "--depth", 1, "--out", "run", "--no-progress").refused()
+    words = ("fit", picture, "--steps", 2, "--width", 24, "--depth", 1, "--out", "run", "--no-progress")
+    line = staf(*words).refused()
     rescued = Path(line.rpartition("the fitted model is in ")[2])
     assert load(rescued).metadata["steps"] == 2
     assert rescued.parent.parent == Path()

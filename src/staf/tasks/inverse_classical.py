@@ -181,8 +181,7 @@ def inverse_candidates(task: InverseProblem, methods: Sequence[str] | None = Non
     operator: LinearOperator = task.operator.to("cpu") if hasattr(task.operator, "to") else task.operator
     observation, held = task.observation.cpu(), task.held_out_index.cpu()
     everything = torch.ones(operator.output_shape, dtype=torch.bool)
-    # Elsewhere each run may take minutes, and observations are many.
-    parts = left_out(task) if isinstance(operator, Mask) else [held]
+    parts = left_out(task)
     results = {}
     for name, method in METHODS.items():
         if not method.serves(operator) or (methods is not None and name not in methods):
