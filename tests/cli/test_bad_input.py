@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 from staf.api import load
+from staf.cli.terminal import Terminal
 
 
 def png_announcing(width: int, height: int) -> bytes:
@@ -256,3 +258,12 @@ def test_streams_that_are_closed_or_full_and_a_folder_that_is_gone(here, line, c
     assert found[0] == code or (code is None and found[0] in (0, 141))
     if "gone" in line:
         assert "the working directory does not exist any more" in found[2]
+
+
+def test_a_table_that_nobody_reads_to_its_end_ends_the_command_like_any_line(monkeypatch):
+    read, write = os.pipe()
+    os.close(read)
+    with contextlib.suppress(BrokenPipeError), open(write, "w") as pipe:
+        monkeypatch.setattr("sys.stdout", pipe)
+        with pytest.raises(BrokenPipeError):
+            Terminal(["staf"]).table("a", ["b"], [["c"]])

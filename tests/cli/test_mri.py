@@ -43,6 +43,7 @@ def test_coefficients_of_several_coils(staf, cross):
 
 
 def test_mistakes(staf, cross, here):
+    assert f"must be a .npy file, got {cross}: give --acceleration" in staf("mri", cross).refused()
     assert "give --acceleration too" in staf("mri", cross, "--coils", 2).refused()
     np.save("real.npy", np.ones((4, 4)))
     assert "must hold complex numbers" in staf("mri", "real.npy").refused()

@@ -60,7 +60,7 @@ def test_a_volume_with_voxels_of_a_nifti_file(staf, here):
 
 def test_mistakes(staf, slab, picture):
     assert "give --evaluate too" in staf("tomography", "slab.npy", "--views", 9).refused()
-    assert "a sinogram is read from .npy" in staf("tomography", picture).refused()
+    assert "a sinogram must be a .npy file" in staf("tomography", picture).refused()
     assert "cone is for volumes" in staf("tomography", "slab.npy", "--evaluate", "--beam", "cone").refused()
     near = ["--evaluate", "--beam", "fan", "--source-distance", 3]
     assert "must be beyond the object" in staf("tomography", "slab.npy", *near).refused()

@@ -14,8 +14,10 @@ import numpy as np
 
 import staf
 from staf.kinds import Audio, Image
+from staf.signals import SignalError
 from staf.storage.sets.folder import SetFolder, entries_of
 from staf.storage.sets.shard import Finished
+from tests.fuzz.headers import Change, in_first_line, in_json, in_safetensors
 from tests.fuzz.mutation import with_header_length
 from tests.fuzz.target import Target
 from tests.kinds.pictures import pixels
@@ -46,7 +48,7 @@ def _fields(folder: Path) -> Target:
         repr(field)
         repr(field.signal)
 
-    return Target("field", "a.safetensors", seeds, open_field, repair=with_header_length)
+    return Target("field", "a.safetensors", seeds, open_field, repair=with_header_length, change=in_safetensors)
 
 
 def _checkpoints(folder: Path) -> Target:
@@ -65,10 +67,16 @@ def _checkpoints(folder: Path) -> Target:
     with contextlib.suppress(KeyboardInterrupt):
         staf.fit(image, field=network(), steps=4, progress=False, device="cpu", checkpoint=made, callbacks=stop)
 
-    def resume(path: Path) -> None:
-        staf.fit(image, field=network(), resume=path, progress=False, device="cpu")
+    def enough(state: Any) -> None:
+        # The steps of a whole header are as many as it says.
+        if state.step > 8:
+            raise SignalError("enough steps")
 
-    return Target("checkpoint", "a.safetensors", [made.read_bytes()], resume, repair=with_header_length)
+    def resume(path: Path) -> None:
+        staf.fit(image, field=network(), resume=path, progress=False, device="cpu", callbacks=enough)
+
+    seeds = [made.read_bytes()]
+    return Target("checkpoint", "a.safetensors", seeds, resume, repair=with_header_length, change=in_safetensors)
 
 
 def _index(folder: Path) -> Target:
@@ -82,7 +90,7 @@ def _index(folder: Path) -> Target:
         (folder / "many" / "index.json").write_bytes(path.read_bytes())
         load_many(folder / "many")
 
-    return Target("index", "index.json", [seed], open_many)
+    return Target("index", "index.json", [seed], open_many, change=in_json)
 
 
 def _windows(folder: Path) -> Target:
@@ -96,10 +104,12 @@ def _windows(folder: Path) -> Target:
         (folder / "windows" / "windows.json").write_bytes(path.read_bytes())
         load_windows(folder / "windows").render()
 
-    return Target("windows", "windows.json", [seed], open_windows)
+    return Target("windows", "windows.json", [seed], open_windows, change=in_json)
 
 
-def _sets(name: str, part: str, repair: Callable[[bytes], bytes] | None = None) -> Callable[[Path], Target]:
+def _sets(
+    name: str, part: str, change: Change, repair: Callable[[bytes], bytes] | None = None
+) -> Callable[[Path], Target]:
     """A file of a set of fields: its settings, its index or a shard."""
 
     def make(folder: Path) -> Target:
@@ -120,7 +130,7 @@ def _sets(name: str, part: str, repair: Callable[[bytes], bytes] | None = None) 
                 repr(staf.FittedField(*opened.load(number)))
             opened.stack()
 
-        return Target(name, damaged.name, [damaged.read_bytes()], open_set, repair=repair)
+        return Target(name, damaged.name, [damaged.read_bytes()], open_set, repair=repair, change=change)
 
     return make
 
@@ -137,7 +147,7 @@ MAKERS: dict[str, Callable[[Path], Target]] = {
     "checkpoint": _checkpoints,
     "index": _index,
     "windows": _windows,
-    "set": _sets("set", "set.json"),
-    "segment": _sets("segment", "*.jsonl", with_index_sum),
-    "shard": _sets("shard", "*.safetensors", with_header_length),
+    "set": _sets("set", "set.json", in_json),
+    "segment": _sets("segment", "*.jsonl", in_first_line, with_index_sum),
+    "shard": _sets("shard", "*.safetensors", in_safetensors, with_header_length),
 }

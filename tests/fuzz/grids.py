@@ -12,6 +12,7 @@ import numpy as np
 
 import staf
 from staf.kinds import Grid
+from tests.fuzz.headers import in_json
 from tests.fuzz.target import Target
 from tests.kinds.grid.test_medical import write_slice
 from tests.kinds.scene.procedural import write_blender
@@ -72,7 +73,7 @@ def _scenes(folder: Path) -> Target:
         poses.write_bytes(path.read_bytes())
         return staf.open(scene)
 
-    return Target("scene", "transforms.json", [blender, frames], open_scene)
+    return Target("scene", "transforms.json", [blender, frames], open_scene, change=in_json)
 
 
 MAKERS: dict[str, Callable[[Path], Target]] = {

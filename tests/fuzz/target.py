@@ -12,6 +12,7 @@ import numpy as np
 
 from staf.signals import SignalError
 from staf.storage import FileError
+from tests.fuzz.headers import in_safetensors
 from tests.fuzz.mutation import mutated
 
 ALLOWED = (SignalError, FileError)
@@ -23,7 +24,8 @@ class Target:
     """A loader: the name of its file, valid files to damage, and what to do with a damaged one.
 
     `magic` is put back in front of most damaged files, which would else be told to be of no known format; `repair`
-    makes checksums right again in most.
+    makes checksums right again in most. `change` replaces an entry of what a valid file says of itself; half of the
+    files are damaged by it, the others byte by byte.
     """
 
     name: str
@@ -32,9 +34,13 @@ class Target:
     open: Open
     magic: bytes = b""
     repair: Callable[[bytes], bytes] | None = None
+    change: Callable[[random.Random, bytes], bytes] | None = None
 
     def input(self, chance: random.Random, seeds: Sequence[bytes]) -> bytes:
         """A damaged file."""
+        if self.change is not None and chance.random() < 0.5:
+            data = self.change(chance, chance.choice(self.seeds))
+            return data if self.repair is None or self.change is in_safetensors else self.repair(data)
         data = mutated(chance, seeds)
         if self.magic and chance.random() < 0.95:
             data = self.magic + data[len(self.magic) :]

@@ -85,7 +85,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("ft", ["fit", "render"])
     '; did you mean fit?'
     """
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"; did you mean {close[0]}?" if close else ""
 
 

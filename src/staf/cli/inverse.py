@@ -26,11 +26,28 @@ from staf.cli.resuming import finishing
 from staf.cli.terminal import Terminal
 
 if TYPE_CHECKING:
+    import numpy as np
     from torch import Tensor
 
     from staf.api import Fit
     from staf.signals.base import Signal
     from staf.tasks import InverseProblem, Oracle
+
+
+def array_of(path: Path, what: str, otherwise: str = "") -> np.ndarray:
+    """The array of an NPY file, `what` a verb reads; `otherwise` says how other files are taken."""
+    from staf.signals.errors import SignalError, damage_named
+    from staf.signals.npy import map_array
+
+    if path.suffix.lower() != ".npy":
+        raise UserError(f"{what} must be a .npy file, got {path}{otherwise and f': {otherwise}'}")
+    try:
+        with damage_named("NPY"):
+            return map_array(path)
+    except FileNotFoundError:
+        raise UserError(f"cannot open {str(path)!r}: there is no such file") from None
+    except SignalError as error:
+        raise UserError(f"cannot open {str(path)!r}: {error}") from None
 
 
 def solve(

@@ -11,7 +11,7 @@ from tyro.conf import Positional, arg
 
 from staf._documents import Document
 from staf.cli.errors import UserError, edge
-from staf.cli.inverse import check_held_out, solve
+from staf.cli.inverse import array_of, check_held_out, solve
 from staf.cli.options import Count, Number
 from staf.cli.outputs import default_folder
 from staf.cli.restoration import FIGURE, METRICS, MODEL, REPORT, InverseOptions, started
@@ -112,10 +112,10 @@ def _measured(options: Mri, generator: torch.Generator) -> MagneticResonance:
     from staf.operators import MaskedFourier
     from staf.tasks.magnetic_resonance import MagneticResonance, estimated_range, with_phase
 
-    kspace = _complex(options.file)
+    kspace = _complex(options.file, "measured coefficients", "give --acceleration to measure a picture")
     if kspace.dim() == 2:
         kspace = kspace[None]
-    seen = None if options.sensitivities is None else _complex(options.sensitivities)
+    seen = None if options.sensitivities is None else _complex(options.sensitivities, "--sensitivities")
     if seen is None and len(kspace) > 1:
         raise UserError(f"{len(kspace)} coils need their --sensitivities")
     if seen is not None and seen.shape != kspace.shape:
@@ -129,16 +129,12 @@ def _measured(options: Mri, generator: torch.Generator) -> MagneticResonance:
     return MagneticResonance(signal, operator, observation, held_out=options.held_out, generator=generator)
 
 
-def _complex(path: Path) -> Tensor:
+def _complex(path: Path, what: str, otherwise: str = "") -> Tensor:
     """A complex array of two or three axes."""
     import numpy as np
     import torch
 
-    from staf.signals.errors import damage_named
-    from staf.signals.npy import map_array
-
-    with damage_named("NPY"):
-        array = map_array(path)
+    array = array_of(path, what, otherwise)
     if array.dtype.kind != "c" or array.ndim not in (2, 3):
         raise UserError(
             f"{path} must hold complex numbers of shape (rows, columns) or (coils, rows, columns), got {array.dtype} "

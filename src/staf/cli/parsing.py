@@ -57,7 +57,9 @@ def _about_unknown(options: type, unknown: Sequence[str]) -> str:
     first = unknown[0]
     if first.startswith("-"):
         name = first.partition("=")[0]
-        return f"unknown option {name}{did_you_mean(name, flags)}"
+        # The hyphens, which all have, make no two of them alike.
+        near = did_you_mean(name.lstrip("-"), [flag.lstrip("-") for flag in flags])
+        return f"unknown option {name}{near.replace('mean ', 'mean --')}"
     return f"unexpected argument {first!r}"
 
 

@@ -76,7 +76,13 @@ class Terminal:
             drawn.add_column(Text(column), justify="left" if i == 0 else "right", overflow="fold")
         for row in rows:
             drawn.add_row(*(Text(printable(cell)) for cell in row))
-        console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 120)
+
+        class Output(Console):
+            def on_broken_pipe(self) -> None:
+                # rich would exit with 1; the command ends as after any other line that nobody reads.
+                raise BrokenPipeError
+
+        console = Output(file=sys.stdout, width=None if sys.stdout.isatty() else 120)
         # Not the table's own title, which would be wrapped to the width of its columns.
         console.print(Text(printable(title), style="bold"), soft_wrap=True)
         console.print(drawn)

@@ -11,7 +11,7 @@ from tyro.conf import Positional, arg
 
 from staf._documents import Document
 from staf.cli.errors import UserError, edge
-from staf.cli.inverse import check_held_out, solve
+from staf.cli.inverse import array_of, check_held_out, solve
 from staf.cli.options import Count, Flag, Number
 from staf.cli.outputs import default_folder
 from staf.cli.restoration import FIGURE, METRICS, MODEL, REPORT, InverseOptions, started
@@ -121,18 +121,13 @@ def _truth(options: Scan) -> Grid:
 
 
 def _sinogram(options: Scan) -> Grid:
-    if options.file.suffix.lower() != ".npy":
-        raise UserError(f"a sinogram is read from .npy, got {options.file}: give --evaluate to scan an object")
     return _array(options.file, "a sinogram", "(views, detectors) or (views, rows, columns)")
 
 
 def _array(path: Path, what: str, shapes: str) -> Grid:
     from staf.kinds import Grid
-    from staf.signals.errors import damage_named
-    from staf.signals.npy import map_array
 
-    with damage_named("NPY"):
-        array = map_array(path)
+    array = array_of(path, what, "give --evaluate to scan an object")
     if array.ndim not in (2, 3):
         raise UserError(f"{what} must have shape {shapes}, got {tuple(array.shape)}")
     return Grid(array, channels=False, name=path.stem)
@@ -169,11 +164,9 @@ def _angles(options: Scan, views: int, axes: int) -> Tensor:
     import torch
 
     if options.angles is not None:
-        from staf.signals.npy import map_array
-
         if options.span is not None:
             raise UserError("--angles and --span both say where the views are: give one of them")
-        degrees = torch.from_numpy(map_array(options.angles).astype("float64"))
+        degrees = torch.from_numpy(array_of(options.angles, "--angles").astype("float64"))
         if tuple(degrees.shape) != (views,):
             raise UserError(f"--angles must hold one angle for each of the {views} views, got {tuple(degrees.shape)}")
         return degrees * math.pi / 180

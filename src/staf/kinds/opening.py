@@ -131,6 +131,7 @@ def _read_folder(path: Path, kind: str | None, max_pixels: int) -> Signal:
             for known in kinds().values()
             if known.folder_marks and kind in (None, known.name)
         )
-        raise SignalError("it is a folder" + (f", and {known}" if known else ""))
+        many = "; staf fit-many (staf.fit_many) fits each file of a folder" if kind is None else ""
+        raise SignalError("it is a folder" + (f", and {known}" if known else "") + many)
     with damage_named(found.name):
         return resolve(found.folder_reader)(path, max_pixels)

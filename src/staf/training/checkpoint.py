@@ -18,7 +18,7 @@ from staf.training.batches import Batches
 from staf.training.history import History
 from staf.training.jittered_batches import JitteredBatches
 from staf.training.optim.optimiser import Optimiser
-from staf.training.recipe import Recipe
+from staf.training.recipe import MOST, Recipe
 from staf.training.task import Task
 
 # The name that files of format 1 give to the state of callbacks.
@@ -81,7 +81,10 @@ class Checkpoint:
         if header.metadata.get("kind") != "checkpoint":
             raise file.FileError(f"{path} is not a checkpoint of a fit under way, so there is nothing to resume")
         try:
-            columns = {name: column.tolist() for name, column in file.read_tensors(header, "history/").items()}
+            history = file.read_tensors(header, "history/")
+            if any(column.dim() != 1 for column in history.values()):
+                raise ValueError("the columns of its history are no lists")
+            columns = {name: column.tolist() for name, column in history.items()}
             columns["step"] = [int(step) for step in columns["step"]]
             plain = {name: _checked(name, header.metadata[name]) for name in _PLAIN}
             if len(columns["step"]) != plain["step"]:
@@ -149,14 +152,14 @@ def _checked(name: str, value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
         raise TypeError(f"{name} is of the wrong type")
     # Before the first step the best loss is infinite.
-    most = math.inf if name == "best_loss" else LARGEST
+    most = math.inf if name == "best_loss" else LARGEST if kind is float else MOST
     if kind in (int, float) and name != "seed" and not int(name == "chunk") <= value <= most:
         raise ValueError(f"{name} is {value}")
     if name == "seed" and not -(2**63) <= value < 2**64:
         raise ValueError(f"seed is {value}")
     if isinstance(value, list) and not all(isinstance(note, str) for note in value):
         raise TypeError("notes are not texts")
-    return value
+    return float(value) if kind is float else value
 
 
 def fingerprint(task: Task) -> str:

@@ -14,6 +14,10 @@ OptimiserName = Literal["adam", "muon", "soap", "learnt"]
 Precision = Literal["fp32", "bf16x3", "tf32", "tf32-then-bf16x3"]
 
 
+# Beyond it floats count no single steps any more.
+MOST = 2**53
+
+
 @dataclass(frozen=True)
 class Recipe:
     """How to train.
@@ -52,6 +56,8 @@ class Recipe:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
                 raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+            if value is not None and value > MOST:
+                raise ValueError(f"{name} must be at most {MOST:,}, got a number of {len(str(value))} digits")
         if self.steps is not None and self.epochs is not None:
             raise ValueError(f"give steps or epochs, not both (got steps={self.steps}, epochs={self.epochs})")
         if self.steps is None and self.epochs is None and self.seconds is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -113,7 +114,7 @@ def _read(path: Path, demuxer: str, limit: int, part: Part) -> Video:
     av = need("video", "av")
     from staf.kinds.video.signal import Video
 
-    with path.open("rb") as file, av.open(file, format=demuxer) as container:
+    with _sizes_refused(av), path.open("rb") as file, av.open(file, format=demuxer) as container:
         if not container.streams.video:
             raise SignalError("it has no video")
         stream = container.streams.video[0]
@@ -132,6 +133,15 @@ def _read(path: Path, demuxer: str, limit: int, part: Part) -> Video:
         if stream.frames and len(array) < THERE * wanted:
             raise damaged(f"{len(array):,} of {wanted:,} frames are there")
     return Video(array, rate=float(rate) / part.every, notes=notes)
+
+
+@contextmanager
+def _sizes_refused(av: Any) -> Iterator[None]:
+    """The decoders' own limits as damage: they refuse tables of absurd sizes with the words for a lack of memory."""
+    try:
+        yield
+    except av.error.MemoryError as error:
+        raise damaged("it announces a table or a frame of a size that its decoder refuses") from error
 
 
 def _decoded(container: Any, stream: Any, part: Part, grey: bool) -> Iterator[np.ndarray]:

@@ -167,8 +167,12 @@ class Shard:
 
     def metadata(self, row: int) -> dict[str, Any]:
         """All that is known of one field."""
-        return {**self.single.metadata, **self.fields[row]}
+        metadata = {**self.single.metadata, **self.fields[row]}
+        file.FieldMetadata.of(Header(self.header.path, metadata, self.single.shapes, self.single.types))
+        return metadata
 
 
 def _is_entry(entry: object) -> bool:
-    return isinstance(entry, dict) and isinstance(entry.get("name"), str) and isinstance(entry.get("key"), str)
+    if not isinstance(entry, dict) or not all(isinstance(entry.get(name), str) for name in ("name", "key")):
+        return False
+    return all(isinstance(entry.get(name), dict | None) for name in ("metrics", "tags", "signal"))
