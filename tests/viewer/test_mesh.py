@@ -1,4 +1,4 @@
-"""The page's own meshing, run by Node: shapes that end with their box are closed there, and round where they were round."""
+"""The page's own meshing, run by Node: a shape that reaches the end of its box is closed there, and stays round."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ COUNT, VOXELS = 48, 12
 # Values of a ball as a field learns them of voxels: nothing tells it to end beyond the outermost ones.
 PROGRAM = """
 const run = (job) => { for (;;) { const {done, value} = job.next(); if (done) return value; } };
-const [count, voxels, radius, rounding] = process.argv.slice(2).map(Number), grid = new PaddedGrid([count, count, count]);
+const [count, voxels, radius, rounding] = process.argv.slice(2).map(Number);
+const grid = new PaddedGrid([count, count, count]);
 const held = (i) => Math.min(Math.abs((2 * i + 1) / count - 1), 1 - 1 / voxels);
 for (let i = 0; i < count; i++) for (let j = 0; j < count; j++) for (let k = 0; k < count; k++) {
   grid.values[grid.at(i, j, k)] = 0.5 * Math.tanh(2 * voxels * (radius - Math.hypot(held(i), held(j), held(k))));

@@ -47,6 +47,47 @@ def test_one_to_one_of_a_wide_network(page: Page):
     assert page.browser.complaints == []
 
 
+# Counts what is computed and compiled until a page first asks for its screen to be drawn with something on it.
+COUNT_WORK = """(() => {
+  const work = window.work = {points: 0, programs: 0, first: null};
+  const {linkProgram} = WebGL2RenderingContext.prototype;
+  WebGL2RenderingContext.prototype.linkProgram = function (program) {
+    work.programs += 1;
+    linkProgram.call(this, program);
+  };
+  let app;
+  Object.defineProperty(window, 'staf', {get: () => app, set: (made) => {
+    app = made;
+    const {engine} = made, {run} = engine, show = made.show.bind(made);
+    engine.run = function* (block, first, count) {
+      work.points += count;
+      yield* run.call(engine, block, first, count);
+    };
+    made.show = () => {
+      if (work.points) work.first ||= {points: work.points, programs: work.programs};
+      show();
+    };
+  }});
+})()"""
+
+
+def test_the_first_picture_takes_few_evaluations_and_programs(page: Page):
+    """Half a million pixels are seen after at most two tiles of 2,048 points; layers of one kind share a program."""
+    field = bright(image_field(shape=(700, 900, 3), width=8, depth=4))
+    number = page.browser.call("Page.addScriptToEvaluateOnNewDocument", source=COUNT_WORK)["identifier"]
+    screen = {"width": 1300, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    page.browser.call("Emulation.setDeviceMetricsOverride", **screen)
+    page.browser.call("Page.navigate", url=export_html(field, page.path).as_uri())
+    page.browser.until("Boolean(window.work && work.first)")
+    page.browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=number)
+    width, height = page.browser.evaluate("[staf.canvas.width, staf.canvas.height]")
+    assert width * height > 500_000
+    first = page.browser.evaluate("work.first")
+    assert 0 < first["points"] <= 4096
+    # The first layer, the hidden ones, the output, and two that paint.
+    assert first["programs"] == 5
+
+
 def test_what_is_saved_is_what_is_shown(page: Page):
     page.open(bright(image_field(shape=(20, 30, 3), width=8, depth=2)))
     page.resize_canvas(30, 20)

@@ -9,6 +9,7 @@ class PictureView {
     this.plane = new Plane(engine, painter, runner, canvas, {axes: [0, 1], fixed: [0, 0], look: {mode: this.plain, channel: 0}});
     this.factors = {};
     this.plane.onView = () => this.#describe();
+    this.plane.onPicture = () => app.show();
     this.#controls();
   }
 

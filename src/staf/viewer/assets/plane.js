@@ -8,6 +8,7 @@ class Plane {
   constructor(engine, painter, runner, canvas, {axes, fixed, look}) {
     Object.assign(this, {engine, painter, runner, canvas, axes, fixed, look});
     this.about = engine.field.about;
+    painter.prepare();
     this.centre = [0, 0];
     this.zoom = 1;
     this.lines = false;
@@ -19,7 +20,9 @@ class Plane {
     this.beside = 0;
     this.layers = null;
     this.shownZoom = null;
+    this.painted = false;
     this.onView = () => {};
+    this.onPicture = () => {};
   }
 
   /** Samples across and down. */
@@ -104,7 +107,8 @@ class Plane {
   redraw(keep, before = null) {
     const {layers, painter} = this;
     if (!layers) return;
-    if (keep && before) {
+    // The first picture has nothing before it to be moved.
+    if (keep && before && this.painted) {
       const factor = before.zoom / this.zoom;
       const shift = [0, 1].map((k) => {
         const half = (k ? this.height : this.width) / 2;
@@ -116,6 +120,7 @@ class Plane {
     } else {
       painter.clear(layers.under);
       this.shownZoom = null;
+      this.painted = false;
     }
     painter.clear(layers.fine);
     painter.clear(layers.coarse);
@@ -170,8 +175,10 @@ class Plane {
       for (const tile of this.#tiles(box, cell, samples)) {
         yield* engine.run(this.#block(tile.x, tile.y, tile.width, cell), 0, tile.width * tile.height * samples);
         painter.paint(target, {...tile, cell, samples}, this.look);
+        this.painted = true;
         yield GPU;
       }
+      this.onPicture();
     }
     this.shownZoom = 1;
   }

@@ -13,6 +13,7 @@ class SliceView {
       axes: [0, 1], fixed: new Array(about.inputs).fill(0), look: {mode, channel: 0, level: about.view.level ?? -1},
     });
     this.plane.onView = () => this.#describe();
+    this.plane.onPicture = () => app.show();
     this.#controls();
     this.#place();
   }
