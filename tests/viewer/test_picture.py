@@ -241,9 +241,12 @@ def test_mouse_touch_and_keys(page: Page):
     assert page.browser.evaluate(view) == pytest.approx(start)
 
 
-def test_two_fingers_zoom(page: Page):
-    page.open(bright(image_field(width=8, depth=2)), width=390, height=700, phone=True)
+def test_a_phone_with_a_long_name_and_two_fingers_that_zoom(page: Page):
+    field = bright(image_field(width=8, depth=2))
+    field.metadata["signal"]["name"] = "a long name " * 20 + "x" * 200
+    page.open(field, width=390, height=700, phone=True)
     assert page.browser.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.browser.evaluate("document.querySelector('header').offsetHeight") < 200
     before = page.browser.evaluate("staf.view.plane.zoom")
     top = page.browser.evaluate("staf.canvas.getBoundingClientRect().top")
     for kind, far in (("touchStart", 40), ("touchMove", 60), ("touchMove", 80)):
