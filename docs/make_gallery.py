@@ -1,6 +1,7 @@
-"""Fit the gallery's three fields and write their pages: python docs/make_gallery.py [photo] [shape] [sound].
+"""Fit the gallery's three fields: python docs/make_gallery.py [photo] [shape] [sound].
 
-Each is fitted for half a minute to a minute on a CPU; seeds and steps are fixed. The photograph is NASA's (public
+Each is fitted for half a minute to a minute on a CPU; seeds and steps are fixed. Their pages are written when the
+documentation is built, with the viewer as it is then: see gallery_pages.py. The photograph is NASA's (public
 domain), the shape and the sound are made here.
 """
 
@@ -15,7 +16,6 @@ import numpy as np
 import staf
 from staf.kinds import Audio, Image, Shape, sample_photo
 from staf.kinds.audio.plan import audio_window
-from staf.viewer import export_html
 
 FOLDER = Path(__file__).parent / "gallery"
 STEPS = 500
@@ -79,7 +79,7 @@ def main(names: list[str]) -> None:
     for make in (photo, shape, sound):
         if not names or make.__name__ in names:
             fit = make()
-            path = export_html(fit.field, FOLDER / f"{make.__name__}.html", half=True)
+            path = fit.save(FOLDER / f"{make.__name__}.safetensors")
             measures = ", ".join(f"{name} {value:.4g}" for name, value in fit.metrics.items())
             sys.stdout.write(f"{path.name}: {path.stat().st_size / 1000:.0f} kB, {measures}\n")
 

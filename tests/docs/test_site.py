@@ -16,6 +16,7 @@ import pytest
 
 from staf.kinds import Image
 from staf.nn import NETWORKS
+from staf.viewer.page import joined_script
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -84,6 +85,16 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
             r'<(?:script|img|link rel="stylesheet")[^>]*?(?:src|href)="([^"]+)"', page.read_text("utf-8")
         ):
             assert not address.startswith(("http:", "https:", "//")), (page, address)
+
+
+def test_the_gallery_holds_its_fields_and_the_present_viewer(site: Path) -> None:
+    for field in (DOCS / "gallery").iterdir():
+        page = (site / "gallery" / f"{field.stem}.html").read_text("utf-8")
+        assert page == _script("gallery_pages").gallery_page(field)
+        assert joined_script() in page
+        assert not (site / "gallery" / field.name).exists()
+    linked = re.findall(r'<iframe src="([^"]+)"', (site / "gallery.html").read_text("utf-8"))
+    assert sorted(linked) == [f"gallery/{name}.html" for name in ("photo", "shape", "sound")]
 
 
 def test_every_python_block_of_these_pages_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,9 @@ NETWORKS: dict[str, Make] = {
     "kan": lambda d, c, **k: staf.kan(d, c, degree=5, **k),
     "incode": lambda d, c, **k: staf.incode(d, c, harmoniser=None, **k),
 }
-
+# Together they have every kind of step, in every form: for tests that have to compile programs for each network.
+EVERY_STEP = ["staf-neuron", "staf-skip", "finer", "gauss", "wire", "wire-planar", "ffn", "mfn", "kan"]
+EVERY_STEP += ["ngp", "ngp-smooth"]
 
 GRID = {"levels": 3, "log2_entries": 6, "coarsest": 3, "finest": 20}
 SCENE_NETWORKS: dict[str, Make] = {

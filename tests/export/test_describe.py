@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -16,12 +17,17 @@ from staf.export.errors import ExportError
 from staf.export.evaluate import evaluate
 from staf.nn.networks import NETWORKS as LIBRARY
 from staf.nn.networks import SCENE_NETWORKS as LIBRARY_OF_SCENES
-from tests.export.networks import NETWORKS, SCENE_NETWORKS, make, make_radiance, points
+from tests.export.networks import EVERY_STEP, NETWORKS, SCENE_NETWORKS, make, make_radiance, points
 
 
 def test_the_list_names_every_network():
     assert {name.partition("-")[0] for name in NETWORKS} == set(LIBRARY)
     assert {name.partition("-")[0] for name in SCENE_NETWORKS} == set(LIBRARY_OF_SCENES)
+
+
+def test_a_few_networks_have_every_step():
+    found = {type(step) for name in EVERY_STEP for step in describe(make(name, width=4)).steps}
+    assert found == set(get_args(g.Step)) - {g.Radiance}
 
 
 @pytest.mark.parametrize("name", SCENE_NETWORKS)

@@ -15,7 +15,7 @@ from staf.export.errors import ExportError
 from staf.export.evaluate import evaluate
 from staf.export.shader_source import GLSL, WGSL, export_glsl, export_wgsl
 from tests.export.fields import audio_field, image_field
-from tests.export.networks import NETWORKS, make, points
+from tests.export.networks import EVERY_STEP, make, points
 from tests.reports.browser import executable
 from tests.viewer.gpu_browser import GpuBrowser
 
@@ -125,8 +125,8 @@ def run(browser: GpuBrowser, language: str, field: FittedField, x: torch.Tensor,
 
 @needs_browser
 @pytest.mark.parametrize("language", RUNNERS)
-@pytest.mark.parametrize("name", [name for name in NETWORKS if not name.startswith("ngp")])
-def test_every_network(name: str, language: str, browser: GpuBrowser, tmp_path: Path):
+@pytest.mark.parametrize("name", [name for name in EVERY_STEP if not name.startswith("ngp")])
+def test_every_step(name: str, language: str, browser: GpuBrowser, tmp_path: Path):
     field, x = FittedField(make(name, width=10, depth=2), {}), points(100)
     got, expected = run(browser, language, field, x, tmp_path), field(x).detach().numpy()
     rounding = np.abs(evaluate(describe(field.module), x.double().numpy()) - expected).max()

@@ -9,22 +9,20 @@ from tests.reports.browser import FLAGS, Browser
 
 SOFTWARE = ["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 WEBGPU = ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan"]
-# Programs of the graphics card are compiled and run on the CPU here, beside other tests.
-SECONDS = 120.0
-NO_WEBGL = ["--disable-3d-apis"]
 
 
 class GpuBrowser(Browser):
-    """A browser that draws with software; `webgpu` is off unless asked for, `webgl` on unless not."""
+    """A browser that draws with software; `webgpu` is off unless asked for."""
 
-    def __init__(self, *, webgl: bool = True, webgpu: bool = False) -> None:
+    def __init__(self, *, webgpu: bool = False) -> None:
         kept = [flag for flag in FLAGS if flag != "--disable-gpu"]
-        super().__init__([*kept, *(SOFTWARE if webgl else NO_WEBGL), *(WEBGPU if webgpu else [])], seconds=SECONDS)
+        super().__init__([*kept, *SOFTWARE, *(WEBGPU if webgpu else [])])
 
     def promise(self, expression: str) -> Any:
         """The value that a promise comes to."""
+        most = 1000 * self.seconds
         answer = self.call(
-            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, timeout=120_000
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, timeout=most
         )
         if "exceptionDetails" in answer:
             raise RuntimeError(f"{answer['exceptionDetails']}")

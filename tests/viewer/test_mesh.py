@@ -1,4 +1,4 @@
-"""The page's own meshing, run by Node: shapes that end with their box are closed there, and stay round."""
+"""The page's own meshing, run by Node: a shape that reaches the end of its box is closed there, and stays round."""
 
 from __future__ import annotations
 

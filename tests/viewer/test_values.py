@@ -1,4 +1,4 @@
-"""What the page's graphics card computes is what torch computes, for every network, derivatives included."""
+"""What the page's graphics card computes is what torch computes, for every step of a network, derivatives included."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from staf.api import FittedField
 from staf.export.describe import describe
 from staf.export.evaluate import evaluate
 from staf.nn import derivatives
-from tests.export.networks import NETWORKS, make
+from tests.export.networks import EVERY_STEP, make
 from tests.viewer.conftest import Page
 
 POINTS, SECOND, FIRST = 0, 1, 2
@@ -41,8 +41,8 @@ def points(described: dict[str, Any], total: int) -> torch.Tensor:
     return torch.from_numpy(start + across + down)
 
 
-@pytest.mark.parametrize("name", NETWORKS)
-def test_values_and_derivatives_of_every_network(name: str, page: Page):
+@pytest.mark.parametrize("name", EVERY_STEP)
+def test_values_and_derivatives_of_every_step(name: str, page: Page):
     field, total = FittedField(make(name, width=13, depth=3), {}), 143
     page.open(field)
     x = points(block(2, 13), total)
@@ -65,8 +65,7 @@ def test_values_and_derivatives_of_every_network(name: str, page: Page):
     assert page.browser.complaints == []
 
 
-@pytest.mark.parametrize("inputs", [1, 3])
-@pytest.mark.parametrize("name", ["staf", "mfn", "wire-planar", "pemlp"])
+@pytest.mark.parametrize(("name", "inputs"), [("staf", 1), ("mfn", 3), ("wire-planar", 3), ("pemlp", 3)])
 def test_one_and_three_coordinates(name: str, inputs: int, page: Page):
     field, total = FittedField(make(name, inputs, width=8, depth=2), {}), 50
     page.open(field)

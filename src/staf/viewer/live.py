@@ -15,14 +15,12 @@ import numpy as np
 from torch import nn
 
 from staf._documents import Document
-from staf.export.describe import describe
-from staf.export.meaning import Exportable, meaning
+from staf.export.meaning import Exportable
 from staf.signals.base import Signal
 from staf.signals.grid import Convention
 from staf.viewer.page import page
-from staf.viewer.payload import payload
 from staf.viewer.server import ViewServer
-from staf.viewer.shown import Announcement
+from staf.viewer.shown import Announcement, field_bytes
 
 CURVE_POINTS = 400
 WAITING_SECONDS = 1.0
@@ -125,7 +123,7 @@ class LiveView:
 
     def _take(self, module: nn.Module, told: dict[str, Any]) -> None:
         snapshot = Snapshot(module, self.metadata, self.convention, self.signal)
-        data = payload(describe(module), meaning(snapshot)).to_bytes()
+        data = field_bytes(snapshot)
         text = self._page or page(snapshot, served=True)
         with self._lock:
             self._page, self._field, self._told = text, data, told

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -62,7 +62,34 @@ class Announcement:
             return self.version
 
 
-class FileShown:
+class FieldShown(ABC):
+    """A field that exists, and is not being trained."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._announcement = Announcement()
+
+    @abstractmethod
+    def current(self) -> Exportable:
+        """The field as it is now."""
+
+    def page(self) -> str:
+        return page(self.current(), served=True)
+
+    def field(self) -> bytes:
+        return field_bytes(self.current())
+
+    def original(self) -> bytes | None:
+        return None
+
+    def wait(self, version: int) -> tuple[int, dict[str, Any]]:
+        return self._announcement.wait(version), {}
+
+    def stop(self) -> bool:
+        return False
+
+
+class FileShown(FieldShown):
     """The field of a file, read again when the file has changed.
 
     Args:
@@ -70,11 +97,13 @@ class FileShown:
     """
 
     def __init__(self, path: Path, load: Callable[[Path], Exportable], name: str | None = None) -> None:
-        self.path, self.load, self.name = path, load, name or path.stem
-        self._announcement = Announcement()
-        self._lock = threading.Lock()
+        super().__init__(name or path.stem)
+        self.path, self.load = path, load
         self._seen = self._mark()
         self._field = load(path)
+
+    def current(self) -> Exportable:
+        return self._field
 
     def _mark(self) -> tuple[int, int] | None:
         try:
@@ -92,51 +121,22 @@ class FileShown:
             field = self.load(self.path)
         except (ValueError, OSError):
             return
-        with self._lock:
-            self._field, self._seen = field, mark
+        self._field, self._seen = field, mark
         self._announcement.announce()
 
-    def page(self) -> str:
-        return page(self._field, served=True)
 
-    def field(self) -> bytes:
-        return field_bytes(self._field)
-
-    def original(self) -> bytes | None:
-        return None
-
-    def wait(self, version: int) -> tuple[int, dict[str, Any]]:
-        return self._announcement.wait(version), {}
-
-    def stop(self) -> bool:
-        return False
-
-
-class SetShown:
+class SetShown(FieldShown):
     """A field of a set, which never changes; it is read when its page is asked for."""
 
     def __init__(self, name: str, load: Callable[[], Exportable]) -> None:
-        self.name, self._load = name, load
-        self._announcement = Announcement()
+        super().__init__(name)
+        self._load = load
+        self._field: Exportable | None = None
 
-    @cached_property
-    def _field(self) -> Exportable:
-        return self._load()
-
-    def page(self) -> str:
-        return page(self._field, served=True)
-
-    def field(self) -> bytes:
-        return field_bytes(self._field)
-
-    def original(self) -> bytes | None:
-        return None
-
-    def wait(self, version: int) -> tuple[int, dict[str, Any]]:
-        return self._announcement.wait(version), {}
-
-    def stop(self) -> bool:
-        return False
+    def current(self) -> Exportable:
+        if self._field is None:
+            self._field = self._load()
+        return self._field
 
 
 def field_bytes(field: Exportable) -> bytes:

@@ -16,14 +16,20 @@ class Graphics {
 
   /** A program with its uniforms' places, compiled once for each text. */
   program(fragment, vertex = VERTEX) {
-    const key = vertex + fragment;
-    if (!this.programs.has(key)) this.programs.set(key, this.#compiled(vertex, fragment));
-    const program = this.programs.get(key);
+    const program = this.prepare(fragment, vertex);
+    if (!program.at) this.#finish(program);
     this.gl.useProgram(program.handle);
     return program;
   }
 
-  #compiled(vertex, fragment) {
+  /** Begin to compile a program: a browser compiles those that nobody waits for side by side. */
+  prepare(fragment, vertex = VERTEX) {
+    const key = vertex + fragment;
+    if (!this.programs.has(key)) this.programs.set(key, this.#begun(vertex, fragment));
+    return this.programs.get(key);
+  }
+
+  #begun(vertex, fragment) {
     const gl = this.gl, handle = gl.createProgram();
     const shaders = [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]].map(([kind, text]) => {
       const shader = gl.createShader(kind);
@@ -33,15 +39,19 @@ class Graphics {
       return shader;
     });
     gl.linkProgram(handle);
+    return {handle, shaders};
+  }
+
+  #finish(program) {
+    const {gl} = this, {handle, shaders} = program, places = new Map();
     if (!gl.getProgramParameter(handle, gl.LINK_STATUS) && !gl.isContextLost()) {
       throw new Error(shaders.map((shader) => gl.getShaderInfoLog(shader)).join('') + gl.getProgramInfoLog(handle));
     }
-    const places = new Map();
     for (let i = 0; i < gl.getProgramParameter(handle, gl.ACTIVE_UNIFORMS); i++) {
       const {name} = gl.getActiveUniform(handle, i);
       places.set(name, gl.getUniformLocation(handle, name));
     }
-    return {handle, at: (name) => places.get(name) ?? null};
+    program.at = (name) => places.get(name) ?? null;
   }
 
   /** A texture of a size; `kind` is floats, bits or colours. */
@@ -121,6 +131,7 @@ class Engine {
     this.tables = field.steps.map((step, index) => this.#table(index));
     this.grids = field.steps.map((step) => (step.type === 'HashGrid' ? this.#grid(step) : null));
     this.passes = [POINTS, SECOND, FIRST].map((lanes) => passesOf(field, lanes));
+    for (const {text} of this.passes[POINTS]) graphics.prepare(text);
     this.#allocate();
     this.result = null;
     this.fast = null;

@@ -126,13 +126,18 @@ class Painter {
   constructor(graphics, engine) {
     this.graphics = graphics;
     this.engine = engine;
+    this.paintText = PAINT.replaceAll('THREE', engine.field.inputs > 2);
+  }
+
+  /** Begin to compile what every picture needs. */
+  prepare() {
+    for (const text of [this.paintText, SHOW]) this.graphics.prepare(text);
   }
 
   /** Paint the tile that the engine has just made, its first cell at (x, y), its cells as squares of `cell` pixels. */
   paint(target, {x, y, width, height, cell, samples = 1}, look) {
     const {gl} = this.graphics, {meaning} = this.engine.field.about;
-    const three = this.engine.field.inputs > 2;
-    const program = this.graphics.program(PAINT.replaceAll('THREE', three)), textures = {};
+    const program = this.graphics.program(this.paintText), textures = {};
     this.engine.result.textures.forEach((texture, lane) => { textures[`lanes_${lane}`] = texture; });
     this.graphics.bind(program, textures);
     gl.uniform2i(program.at('corner'), x, y);

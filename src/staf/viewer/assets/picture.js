@@ -3,12 +3,13 @@
 class PictureView {
   constructor(app) {
     this.app = app;
-    const {engine, painter, runner, canvas, field} = app;
+    const {field} = app;
     // Arrays that are no images have channels, which are shown one by one, or three as a colour.
     this.plain = field.about.view.colours || field.outputs === 3 ? COLOURS : SCALAR;
-    this.plane = new Plane(engine, painter, runner, canvas, {axes: [0, 1], fixed: [0, 0], look: {mode: this.plain, channel: 0}});
+    this.plane = new Plane(app, {axes: [0, 1], fixed: [0, 0], look: {mode: this.plain, channel: 0}});
     this.factors = {};
     this.plane.onView = () => this.#describe();
+    this.plane.onPicture = () => app.show();
     this.#controls();
   }
 
@@ -16,7 +17,6 @@ class PictureView {
     const {app, plane} = this;
     this.place = element('output', {class: 'place'});
     this.zoomText = element('output', {class: 'zoom'});
-    const zoom = (factor) => plane.zoomAt(plane.width / 2, plane.height / 2, factor);
     this.lines = toggle('Pixel grid', 'Lines between the pixels of the original size, from 6x on (G)', (on) => {
       plane.lines = on;
       app.show();
@@ -33,20 +33,12 @@ class PictureView {
     app.controls.append(
       element('div', {class: 'row'},
         button('Fit', 'Show all of it (0)', () => plane.fit()), button('1:1', 'One pixel of the screen for each pixel (1)', () => plane.oneToOne()),
-        button('−', 'Zoom out (-)', () => zoom(0.5)), button('+', 'Zoom in (+)', () => zoom(2)), this.zoomText),
+        ...zoomButtons(plane), this.zoomText),
       this.modes,
       element('div', {class: 'row'}, this.lines, this.compare, button('Save PNG', 'What the screen shows, as a file', () => app.savePicture())),
       this.place,
     );
-    if (this.plain === SCALAR && app.field.outputs > 1) {
-      const channels = Array.from({length: app.field.outputs}, (_, channel) => [channel, String(channel + 1), `Channel ${channel + 1}`]);
-      const chooser = choice('Channel', channels, (channel) => {
-        plane.look = {...plane.look, channel};
-        plane.redraw(false);
-      });
-      this.place.before(element('div', {class: 'row'}, element('span', {}, 'Channel'), chooser));
-      chooser.choose(0);
-    }
+    if (this.plain === SCALAR && app.field.outputs > 1) this.place.before(channelRow(plane, app.field.outputs));
     this.modes.choose(COLOURS);
     const nearDivider = (x) => plane.compare && Math.abs(x - plane.divider * plane.width) < 14 * plane.ratio;
     this.handlers = {

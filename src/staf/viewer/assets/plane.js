@@ -5,9 +5,10 @@ class Plane {
    * `axes` says which coordinates run down and across; `fixed` holds the coordinates of all axes, of which those two
    * are replaced. Places in the plane are in samples of the signal: (column, row), pixel i covering [i, i + 1].
    */
-  constructor(engine, painter, runner, canvas, {axes, fixed, look}) {
-    Object.assign(this, {engine, painter, runner, canvas, axes, fixed, look});
+  constructor({engine, painter, runner}, {axes, fixed, look}) {
+    Object.assign(this, {engine, painter, runner, axes, fixed, look});
     this.about = engine.field.about;
+    painter.prepare();
     this.centre = [0, 0];
     this.zoom = 1;
     this.lines = false;
@@ -19,16 +20,14 @@ class Plane {
     this.beside = 0;
     this.layers = null;
     this.shownZoom = null;
+    this.painted = false;
     this.onView = () => {};
+    this.onPicture = () => {};
   }
 
   /** Samples across and down. */
   get extent() {
     return [this.about.shape[this.axes[1]], this.about.shape[this.axes[0]]];
-  }
-
-  get aspect() {
-    return this.extent[0] / this.extent[1];
   }
 
   /** The canvas has another size, in pixels of the screen; `ratio` is how many of them one CSS pixel has. */
@@ -104,7 +103,8 @@ class Plane {
   redraw(keep, before = null) {
     const {layers, painter} = this;
     if (!layers) return;
-    if (keep && before) {
+    // The first picture has nothing before it to be moved.
+    if (keep && before && this.painted) {
       const factor = before.zoom / this.zoom;
       const shift = [0, 1].map((k) => {
         const half = (k ? this.height : this.width) / 2;
@@ -116,6 +116,7 @@ class Plane {
     } else {
       painter.clear(layers.under);
       this.shownZoom = null;
+      this.painted = false;
     }
     painter.clear(layers.fine);
     painter.clear(layers.coarse);
@@ -170,8 +171,10 @@ class Plane {
       for (const tile of this.#tiles(box, cell, samples)) {
         yield* engine.run(this.#block(tile.x, tile.y, tile.width, cell), 0, tile.width * tile.height * samples);
         painter.paint(target, {...tile, cell, samples}, this.look);
+        this.painted = true;
         yield GPU;
       }
+      this.onPicture();
     }
     this.shownZoom = 1;
   }
@@ -271,4 +274,24 @@ function derivativesOf(about, mode) {
   const directions = about.units.map((unit, k) => about.units.map((_, j) => (j === k ? 1 / unit : 0)));
   if (mode === LAPLACIAN) return {lanes: SECOND, directions: [directions[0], directions[1] || null, null]};
   return {lanes: about.inputs > 2 ? FIRST : SECOND, directions: [directions[0], directions[1] || null, directions[2] || null]};
+}
+
+/** Buttons that zoom, for the controls of a view. */
+function zoomButtons(plane) {
+  const zoom = (factor) => plane.zoomAt(plane.width / 2, plane.height / 2, factor);
+  return [button('−', 'Zoom out (-)', () => zoom(0.5)), button('+', 'Zoom in (+)', () => zoom(2))];
+}
+
+/** Buttons that choose the channel that is shown, or all of them as a colour where there is one. */
+function channelRow(plane, outputs) {
+  const channels = Array.from({length: outputs}, (_, channel) => [channel, String(channel + 1), `Channel ${channel + 1}`]);
+  const coloured = plane.look.mode === COLOURS;
+  if (coloured) channels.unshift([-1, 'Colours', 'All channels as a colour']);
+  const chooser = choice('Channel', channels, (channel) => {
+    if (coloured) plane.look = {...plane.look, mode: channel < 0 ? COLOURS : SCALAR};
+    plane.look = {...plane.look, channel: Math.max(0, channel)};
+    plane.redraw(false);
+  });
+  chooser.choose(channels[0][0]);
+  return element('div', {class: 'row'}, element('span', {}, 'Channel'), chooser);
 }

@@ -3,16 +3,17 @@
 class SliceView {
   constructor(app) {
     this.app = app;
-    const {engine, painter, runner, canvas, field} = app, {about} = field;
+    const {field} = app, {about} = field;
     this.names = about.view.axes || about.shape.map((_, axis) => `axis ${axis + 1}`);
     this.through = 0;
     this.places = about.shape.map((size) => size / 2);
     this.slab = {thickness: 0, largest: false};
     const mode = field.outputs === 1 || field.outputs > 4 || field.outputs === 2 ? SCALAR : COLOURS;
-    this.plane = new Plane(engine, painter, runner, canvas, {
+    this.plane = new Plane(app, {
       axes: [0, 1], fixed: new Array(about.inputs).fill(0), look: {mode, channel: 0, level: about.view.level ?? -1},
     });
     this.plane.onView = () => this.#describe();
+    this.plane.onPicture = () => app.show();
     this.#controls();
     this.#place();
   }
@@ -23,22 +24,12 @@ class SliceView {
     this.text = element('output', {class: 'place'});
     this.zoomText = element('output', {class: 'zoom'});
     this.shown = element('p', {class: 'fine'});
-    const zoom = (factor) => plane.zoomAt(plane.width / 2, plane.height / 2, factor);
     const parts = [
       element('div', {class: 'row'}, element('span', {}, 'Cut across'), choice('Axis that is cut',
         this.names.map((name, axis) => [axis, name, `Cut across ${name}`]), (axis) => this.#cut(axis))),
       this.sliders, this.shown,
     ];
-    if (app.field.outputs > 1) {
-      const channels = Array.from({length: app.field.outputs}, (_, channel) => [channel, String(channel + 1), `Channel ${channel + 1}`]);
-      if (plane.look.mode === COLOURS) channels.unshift([-1, 'Colours', 'All channels as a colour']);
-      const chooser = choice('Channel', channels, (channel) => {
-        plane.look = {...plane.look, mode: channel < 0 ? COLOURS : SCALAR, channel: Math.max(0, channel)};
-        plane.redraw(false);
-      });
-      chooser.choose(channels[0][0]);
-      parts.push(element('div', {class: 'row'}, element('span', {}, 'Channel'), chooser));
-    }
+    if (app.field.outputs > 1) parts.push(channelRow(plane, app.field.outputs));
     if (!(plane.look.level >= 0)) {
       this.modes = choice('What a slab shows', [[0, 'Mean', 'The mean through the slab'], [1, 'Largest', 'The largest value through the slab']], (largest) => {
         this.slab.largest = Boolean(largest);
@@ -51,8 +42,8 @@ class SliceView {
       app.show();
     });
     parts.push(
-      element('div', {class: 'row'}, button('Fit', 'Show all of it (0)', () => plane.fit()), button('−', 'Zoom out (-)', () => zoom(0.5)),
-        button('+', 'Zoom in (+)', () => zoom(2)), this.zoomText, this.lines), this.text);
+      element('div', {class: 'row'}, button('Fit', 'Show all of it (0)', () => plane.fit()),
+        ...zoomButtons(plane), this.zoomText, this.lines), this.text);
     this.own = element('div', {class: 'own'}, ...parts);
     app.controls.append(this.own);
     parts[0].lastChild.choose(0);

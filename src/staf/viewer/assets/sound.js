@@ -43,7 +43,7 @@ class SoundView {
       button('All', 'Show all of it (0)', () => this.showRange(0, this.count)), button('−', 'Zoom out (-)', () => this.zoomAt(0.5, 0.5)),
       button('+', 'Zoom in (+)', () => this.zoomAt(0.5, 2))));
     if (this.rate) {
-      this.chosen = element('input', {type: 'number', min: 3000, max: 768000, step: 1, list: 'rates', 'aria-label': 'Samples per second'});
+      this.chosen = element('input', {type: 'number', min: 1, max: 768000, step: 1, list: 'rates', 'aria-label': 'Samples per second'});
       this.chosen.value = this.rate;
       const rates = element('datalist', {id: 'rates'}, ...[8000, 16000, 22050, 44100, 48000, 96000].map((value) => element('option', {value})));
       this.player = button('Play', 'Play what is shown (space)', () => this.#play());
