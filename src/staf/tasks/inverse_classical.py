@@ -30,6 +30,7 @@ from staf.tasks.left_out import left_out
 from staf.tasks.patch_methods import filled_by_patches, patches_serve
 from staf.tasks.poisson import least_squares
 from staf.tasks.tomography_classical import SART_WEIGHTS, WINDOWS, filtered_backprojection, sart
+from staf.tasks.wavelets import WAVELET_WEIGHTS, wavelet_l1
 
 # Of total variation, in units of the value range, for an operator of norm 1.
 WEIGHTS = (1e-4, 1e-3, 1e-2, 1e-1)
@@ -143,6 +144,12 @@ def zero_filled(operator: MaskedFourier, observation: Tensor, seen: Tensor, stre
     return operator.A_adjoint(observation * seen)
 
 
+def wavelets(operator: MaskedFourier, observation: Tensor, seen: Tensor, weight: float) -> Tensor:
+    """Few large wavelet coefficients, beginning with the zero-filled picture."""
+    first = operator.A_adjoint(observation * seen)
+    return wavelet_l1(operator, observation, seen, weight, start=first, squared_norm=squared_norm(operator))
+
+
 def differential(operator: LinearOperator) -> bool:
     """Whether an operator takes differences: it is solved as well as it can be, and blur is not its problem."""
     parts = operator.operators if isinstance(operator, Composed) else (operator,)
@@ -162,6 +169,7 @@ METHODS: dict[str, Method] = {
         wiener, BALANCES, lambda operator: isinstance(operator, GaussianBlur) and len(operator.input_shape) == 2
     ),
     "zero-filled": Method(zero_filled, (0.0,), lambda operator: isinstance(operator, MaskedFourier)),
+    "wavelet-L1": Method(wavelets, WAVELET_WEIGHTS, lambda operator: isinstance(operator, MaskedFourier)),
     "filtered backprojection": Method(
         filtered_backprojection, WINDOWS, lambda operator: isinstance(operator, BeamIntegrals)
     ),
