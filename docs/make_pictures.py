@@ -1,4 +1,6 @@
-"""Draw pictures of how-to pages: `python docs/make_pictures.py [video] [distance] [equation]`, each in about a minute.
+"""Draw pictures of how-to pages: `python docs/make_pictures.py [restoration] [video] [distance] [equation]`.
+
+Each takes about a minute.
 
 The photograph is NASA's (public domain), from scikit-image's collection.
 """
@@ -16,10 +18,15 @@ from matplotlib.figure import Figure
 import staf
 from staf.figures.error_map import ceiling
 from staf.figures.palette import ERROR_MAP
+from staf.figures.restoration import restoration_comparison
 from staf.figures.style import bare, new_figure
 from staf.kinds import sample_photo
 from staf.kinds.shape.figure import Viewpoint, shape_picture
+from staf.operators import Mask
+from staf.tasks.classical import measured
 from staf.tasks.equations import Helmholtz
+from staf.tasks.inverse_classical import inverse_candidates
+from staf.tasks.picture_restoration import PictureRestoration, random_mask
 
 FOLDER = Path(__file__).parent / "img"
 
@@ -96,7 +103,28 @@ def equation() -> Figure:
     return figure
 
 
-NAMES = {"video": (video, "video.jpg"), "distance": (distance, "distance.jpg"), "equation": (equation, "equation.jpg")}
+def restoration() -> Figure:
+    """A fifth of a photo's pixels, and what the methods without a fit make of them."""
+    photo = sample_photo("astronaut").array[:256, 96:352].astype(np.float32)
+    picture = staf.Image(photo.reshape(128, 2, 128, 2, 3).mean((1, 3)).round().astype(np.uint8))
+    generator = torch.Generator().manual_seed(0)
+    mask = Mask(random_mask(picture.shape, 0.2, generator))
+    task = PictureRestoration.simulated(picture, mask, generator=generator)
+    found = inverse_candidates(task, ["biharmonic", "learned filling", "patch groups"])
+    seen = mask.A_adjoint(task.observation).movedim(0, -1).numpy()
+    shown = {
+        f"{name}  {measured(task, part.values)['psnr']:.2f} dB": part.values.reshape(128, 128, 3).numpy()
+        for name, part in found.items()
+    }
+    return restoration_comparison(picture.array / 255, seen, shown, (slice(32, 80), slice(40, 88)))
+
+
+NAMES = {
+    "restoration": (restoration, "restoration.jpg"),
+    "video": (video, "video.jpg"),
+    "distance": (distance, "distance.jpg"),
+    "equation": (equation, "equation.jpg"),
+}
 
 
 def main(wanted: list[str]) -> None:

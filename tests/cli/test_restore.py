@@ -16,7 +16,7 @@ def waves(here):
 @pytest.mark.parametrize(
     ("words", "methods"),
     [
-        (["--keep", 0.5], ["staf", "biharmonic", "linear", "total variation"]),
+        (["--keep", 0.5], ["staf", "biharmonic", "linear", "learned filling", "total variation"]),
         (["--blur", 1, "--evaluate"], ["staf", "Wiener", "total variation"]),
         (["--blur", 1, "--factor", 2, "--keep", 0.9, "--photons", 500], ["staf", "total variation"]),
     ],

@@ -38,8 +38,17 @@ def test_the_estimate_is_the_conditional_mean_of_a_gaussian():
     expected[:, :4] += estimates[0].reshape(4, 4)
     expected[:, 1:] += estimates[1].reshape(4, 4)
     expected[:, 1:4] /= 2
-    found = patch_estimate(observed, precision, guide, patch=4, count=2, stride=1)
+    groups = similar(guide, patch=4, count=2, stride=1)
+    found = patch_estimate(observed, precision, guide, groups, patch=4)
     torch.testing.assert_close(found[0].double(), expected, atol=1e-5, rtol=0)
+    # What is left of the variance weighs the two patches.
+    left = (covariance - gain @ covariance).diagonal(dim1=1, dim2=2).reshape(2, 4, 4)
+    sure = 1 / (left + 0.1**2)
+    first, second = sure[0, :, 1:], sure[1, :, :3]
+    parts = estimates.reshape(2, 4, 4)
+    expected[:, 1:4] = (first * parts[0, :, 1:] + second * parts[1, :, :3]) / (first + second)
+    found = patch_estimate(observed, precision, guide, groups, patch=4, level=0.1)
+    torch.testing.assert_close(found[0].double(), expected, atol=1e-4, rtol=0)
 
 
 def test_values_without_precision_have_no_part():
@@ -48,13 +57,13 @@ def test_values_without_precision_have_no_part():
     precision[:, 7, 9] = 0
     other = picture.clone()
     other[:, 7, 9] = 9.0
-    how = {"patch": 5, "count": 20, "stride": 2}
-    found = patch_estimate(other, precision, picture, **how)
-    assert torch.equal(found, patch_estimate(picture, precision, picture, **how))
+    groups = similar(picture, patch=5, count=20, stride=2)
+    found = patch_estimate(other, precision, picture, groups, patch=5)
+    assert torch.equal(found, patch_estimate(picture, precision, picture, groups, patch=5))
     assert (found - picture).abs().max() < 0.02
 
 
 def test_a_group_larger_than_the_corner_of_a_picture_is_refused():
     picture = pattern(8)
     with pytest.raises(ValueError, match="count must be from 2 to 16 for patches of 5 in a picture of 8x8, got 17"):
-        patch_estimate(picture, picture, picture, patch=5, count=17, stride=2)
+        similar(picture, patch=5, count=17, stride=2)

@@ -25,6 +25,7 @@ from staf.operators import (
 from staf.tasks.choice import Candidate
 from staf.tasks.filling import filled
 from staf.tasks.inverse import InverseProblem
+from staf.tasks.learned_filling import filled_by_network
 from staf.tasks.left_out import left_out
 from staf.tasks.patch_methods import filled_by_patches, patches_serve
 from staf.tasks.poisson import least_squares
@@ -110,9 +111,15 @@ def linear(operator: Mask, observation: Tensor, seen: Tensor, strength: float) -
 
 
 def patch_groups(operator: Mask, observation: Tensor, seen: Tensor, strength: float) -> Tensor:
-    """Missing samples by what is known of similar patches, beginning with the biharmonic ones; `strength` is none."""
+    """Missing samples by what is known of similar patches, beginning with the learned ones; `strength` is none."""
     known = operator.A_adjoint(seen.to(observation.dtype)).bool()
     return filled_by_patches(operator.A_adjoint(observation), known)
+
+
+def learned_filling(operator: Mask, observation: Tensor, seen: Tensor, strength: float) -> Tensor:
+    """Missing samples by a network that was trained on other photos; `strength` is none."""
+    known = operator.A_adjoint(seen.to(observation.dtype)).bool()
+    return filled_by_network(operator.A_adjoint(observation), known)
 
 
 def wiener(operator: GaussianBlur, observation: Tensor, seen: Tensor, balance: float) -> Tensor:
@@ -152,6 +159,9 @@ def differential(operator: LinearOperator) -> bool:
 METHODS: dict[str, Method] = {
     "biharmonic": Method(biharmonic, (0.0,), lambda operator: isinstance(operator, Mask)),
     "linear": Method(linear, (0.0,), lambda operator: isinstance(operator, Mask) and len(operator.input_shape) == 2),
+    "learned filling": Method(
+        learned_filling, (0.0,), lambda operator: isinstance(operator, Mask) and len(operator.input_shape) == 2
+    ),
     "patch groups": Method(
         patch_groups, (0.0,), lambda operator: isinstance(operator, Mask) and patches_serve(operator.input_shape)
     ),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from staf._typing import Float, Int
+from staf._typing import Float
 
+# Patches (r,), and those similar to each (r, count).
+Group = tuple[Tensor, Tensor]
 # Patches whose groups are in memory at once.
 AT_ONCE = 1024
 
@@ -18,62 +20,61 @@ def patch_estimate(
     observed: Float[Tensor, "c h w"],
     precision: Float[Tensor, "c h w"],
     guide: Float[Tensor, "c h w"],
+    groups: Sequence[Group],
     *,
     patch: int,
-    count: int,
-    stride: int,
-    reach: int = 10,
+    level: float | None = None,
 ) -> Float[Tensor, "c h w"]:
     """The mean of x given y = x + noise, where each patch of x is a Gaussian with the statistics of similar patches.
 
     With the mean m and the centred rows G (count, d) of the patches of `guide` most similar to a patch, so that their
     covariance is C = G^T G / (count - 1), and P the diagonal matrix of precisions, the estimate of a patch y is
 
-        m + C (C + P^-1)^-1 (y - m) = m + G^T (G P G^T + (count - 1) I)^-1 G P (y - m),
+        m + C (C + P^-1)^-1 (y - m) = m + G^T K^-1 G P (y - m),    K = G P G^T + (count - 1) I,
 
-    and patches are averaged where they overlap. All channels are one patch, so that they help each other.
+    and v = diag(G^T K^-1 G) is the variance that is left. Patches are averaged where they overlap. All channels are one
+    patch, so that they help each other.
 
     Args:
         observed: y.
         precision: 1 / variance of the noise of each value; 0 where nothing was observed.
-        guide: an estimate of x, which similar patches are found in.
+        guide: an estimate of x, whose patches these are.
+        groups: from `similar`: of this guide, or of one that resembles it.
         patch: the side of a patch.
-        count: how many patches are similar.
-        stride: from a patch to the next one, at most `patch`.
-        reach: how far away, along an axis, similar patches are looked for.
+        level: with it, patches are averaged with weights 1 / (v + level^2): those that are sure of a pixel count more.
 
     >>> stripes = torch.eye(2).repeat(8, 8)[None]
     >>> seen = torch.ones_like(stripes)
     >>> seen[0, 5, 5] = 0
-    >>> found = patch_estimate(stripes * seen, 1e6 * seen, stripes, patch=3, count=16, stride=1)
+    >>> groups = similar(stripes, patch=3, count=16, stride=1)
+    >>> found = patch_estimate(stripes * seen, 1e6 * seen, stripes, groups, patch=3)
     >>> found[0, 5, 4:7].round(decimals=2).abs()
     tensor([0., 1., 0.])
     """
     channels, height, width = observed.shape
-    # A corner has neighbours on two sides only.
-    most = math.prod(max(0, min(reach, size - patch) + 1) for size in (height, width))
-    if not 2 <= count <= most:
-        raise ValueError(
-            f"count must be from 2 to {most} for patches of {patch} in a picture of {height}x{width}, got {count}"
-        )
     across = width - patch + 1
-    values, certain, guided = (patches(of, patch) for of in (observed.double(), precision.double(), guide.double()))
+    values, certain, guided = (patches(of, patch) for of in (observed, precision, guide))
     inside = torch.arange(channels * patch**2)
     inside = inside // patch**2 * height * width + inside // patch % patch * width + inside % patch
-    total = torch.zeros(observed.numel(), dtype=torch.float64)
-    times = torch.zeros_like(total)
-    ridge = (count - 1) * torch.eye(count, dtype=torch.float64)
-    for own, group in similar(guide, patch=patch, count=count, stride=stride, reach=reach):
-        mean = guided[group].mean(1)
-        rows = guided[group] - mean[:, None]
+    total = torch.zeros(observed.numel(), dtype=observed.dtype)
+    weights = torch.zeros_like(total)
+    for own, group in groups:
+        rows = guided[group]
+        mean = rows.mean(1)
+        rows = rows - mean[:, None]
         weighted = rows * certain[own][:, None]
         toward = weighted @ (values[own] - mean)[..., None]
-        share = torch.cholesky_solve(toward, torch.linalg.cholesky(weighted @ rows.mT + ridge))
-        estimate = mean + (rows.mT @ share)[..., 0]
+        ridge = (rows.shape[1] - 1) * torch.eye(rows.shape[1], dtype=rows.dtype)
+        root = torch.linalg.cholesky(weighted @ rows.mT + ridge)
+        estimate = mean + (rows.mT @ torch.cholesky_solve(toward, root))[..., 0]
+        weight = torch.ones_like(estimate)
+        if level is not None:
+            left = torch.linalg.solve_triangular(root, rows, upper=False).square().sum(1)
+            weight = 1 / (left + level**2)
         at = ((own // across * width + own % across)[:, None] + inside).flatten()
-        total.index_add_(0, at, estimate.flatten())
-        times.index_add_(0, at, torch.ones_like(estimate).flatten())
-    return (total / times).reshape(observed.shape).to(observed.dtype)
+        total.index_add_(0, at, (weight * estimate).flatten())
+        weights.index_add_(0, at, weight.flatten())
+    return (total / weights).reshape(observed.shape)
 
 
 def patches(image: Float[Tensor, "c h w"], size: int) -> Float[Tensor, "n d"]:
@@ -86,13 +87,25 @@ def patches(image: Float[Tensor, "c h w"], size: int) -> Float[Tensor, "n d"]:
     return image.unfold(1, size, 1).unfold(2, size, 1).permute(1, 2, 0, 3, 4).flatten(2).flatten(0, 1)
 
 
-def similar(
-    guide: Float[Tensor, "c h w"], *, patch: int, count: int, stride: int, reach: int
-) -> Iterator[tuple[Int[Tensor, " r"], Int[Tensor, "r k"]]]:
+def similar(guide: Float[Tensor, "c h w"], *, patch: int, count: int, stride: int, reach: int = 10) -> list[Group]:
     """Patches that cover a picture, some at a time, and the `count` patches of least squared distance to each.
 
     A patch is the number of its row in `patches`; the first of those similar to it is the patch itself.
+
+    Args:
+        guide: the picture.
+        patch: the side of a patch.
+        count: how many patches are similar.
+        stride: from a patch to the next one, at most `patch`.
+        reach: how far away, along an axis, similar patches are looked for.
     """
+    # A corner has neighbours on two sides only.
+    most = math.prod(max(0, min(reach, size - patch) + 1) for size in guide.shape[1:])
+    if not 2 <= count <= most:
+        raise ValueError(
+            f"count must be from 2 to {most} for patches of {patch} in a picture of {guide.shape[1]}x{guide.shape[2]}, "
+            f"got {count}"
+        )
     height, width = guide.shape[1:]
     rows, columns = (_starts(size - patch + 1, stride) for size in (height, width))
     steps = range(-reach, reach + 1)
@@ -113,7 +126,7 @@ def similar(
     own = (rows[:, None] * (width - patch + 1) + columns).flatten()
     found = torch.stack(distances, 1).topk(count, largest=False).indices
     group = own[:, None] + torch.tensor(moves)[found]
-    yield from zip(own.split(AT_ONCE), group.split(AT_ONCE), strict=True)
+    return list(zip(own.split(AT_ONCE), group.split(AT_ONCE), strict=True))
 
 
 def _starts(places: int, stride: int) -> Tensor:

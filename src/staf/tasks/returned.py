@@ -22,8 +22,10 @@ from staf.tasks.non_local import MOST_PIXELS, back_projected, sharpened
 from staf.tasks.super_resolution import SuperResolution
 from staf.training.task import Predict
 
-# Fewer observed pixels say little about what similar patches are worth.
-LEAST_PIXELS = 32**2
+# Smaller pictures have too few similar patches, and say little about what these are worth.
+LEAST_SIDE = 24
+# A picture that interpolation brings back as well as this has no edges that it blurs.
+NOTHING_TO_SHARPEN = 2 / 255
 # A mean of several results is returned where the mean squared error is less by this share at least.
 LEAST_GAIN = 1e-3
 
@@ -56,8 +58,8 @@ def returned_upscaling(task: SuperResolution, predict: Predict, model: str = "st
     The truth's area means are what is observed. The nearest picture to any estimate that has them is therefore nearer
     to the truth than the estimate is (a projection onto a plane that holds the truth). Held-out pixels choose; a task
     that holds out none has its field returned where that fits what is observed better than the interpolation does.
-    What was chosen is then sharpened by its own similar patches, where that brings the observation back better from
-    area means of its own.
+    What was chosen is then sharpened by its own similar patches, unless plain interpolation brings the observation
+    back clearly better from area means of its own.
     """
     base = best_upscaler(task)
     seen = task.observed_by(predict).cpu()
@@ -86,7 +88,7 @@ def returned_upscaling(task: SuperResolution, predict: Predict, model: str = "st
         return choice
     values = sharpened(fine if choice.fitted else enlarged, observation, task.factor)
     method = f"{model if choice.fitted else base}, sharpened"
-    why = f"{choice.reason}; similar patches sharpen what is observed, so they sharpen this too"
+    why = f"{choice.reason}; it is sharpened by similar patches, which bring back what is observed well enough"
     return replace(choice, method=method, values=task.transform.clamp(values).flatten(1).T, reason=why)
 
 
@@ -160,17 +162,19 @@ def best_upscaler(task: SuperResolution) -> str:
 
 
 def sharpening_helps(task: SuperResolution, base: str) -> bool:
-    """Whether similar patches bring the observation back better from its own area means than interpolation alone.
+    """Whether similar patches sharpen: unless plain interpolation brings the observation back clearly better.
 
-    Where the result is large, or the observation small, it is not tried.
+    It is brought back from its own area means. Photos gain from sharpening, as `sharpened` says, so that it is left out
+    for a reason only. Where the picture is smooth, the result large, or the observation small, it is not tried.
     """
     reduced = _reduced(task)
-    if reduced is None or task.signal.points > MOST_PIXELS or reduced[1][0].numel() < LEAST_PIXELS:
+    if reduced is None or task.signal.points > MOST_PIXELS or min(reduced[1].shape[1:]) < LEAST_SIDE:
         return False
     coarse, part = reduced
-    enlarged = UPSCALERS[base](coarse, task.factor)
-    plain, sharp = back_projected(enlarged, coarse, task.factor), sharpened(enlarged, coarse, task.factor)
-    return bool((sharp - part).square().mean() < (plain - part).square().mean())
+    plain = UPSCALERS[base](coarse, task.factor)
+    tried = (plain, sharpened(plain, coarse, task.factor))
+    before, after = (Candidate(of, (of - part).square().mean(0).flatten()) for of in tried)
+    return before.error > NOTHING_TO_SHARPEN and not clearly_better(before, after)
 
 
 def _reduced(task: SuperResolution) -> tuple[Tensor, Tensor] | None:
