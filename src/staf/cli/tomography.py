@@ -140,19 +140,22 @@ def _array(path: Path, what: str, shapes: str) -> Grid:
 
 def _task(options: Scan, data: Grid, generator: object) -> Tomography:
     from staf.kinds import Grid
+    from staf.tasks.ray_batches import MOST_CELLS, RayTomography
     from staf.tasks.tomography import Tomography, estimated_range
 
     how: dict[str, Any] = {"held_out": options.held_out, "generator": generator}
     values = data.values().reshape(data.shape)
     if options.evaluate:
         operator = scanner(options, data.shape, _angles(options, options.views or 60, data.in_features), None, data)
-        return Tomography.simulated(data, operator, photons=options.photons, **how)
+        kind = RayTomography if data.points > MOST_CELLS else Tomography
+        return kind.simulated(data, operator, photons=options.photons, **how)
     views, *detectors = data.shape
     side = options.size or detectors[-1]
     shape = (side, side) if len(detectors) == 1 else (detectors[0], side, side)
     operator = scanner(options, shape, _angles(options, views, len(shape)), tuple(detectors), data)
     signal = Grid.blank(shape, estimated_range(operator, values), name=data.name, spacing=operator.spacing)
-    return Tomography(signal, operator, values, **how)
+    kind = RayTomography if signal.points > MOST_CELLS else Tomography
+    return kind(signal, operator, values, **how)
 
 
 def _beam(options: Scan, axes: int) -> str:

@@ -113,6 +113,15 @@ def batch_by_samples(s: Situation) -> Choice:
     return Choice(reason, recipe={"batch": fewer})
 
 
+def batch_by_rays(s: Situation) -> Choice:
+    """As many rays as have the points of a usual step along them."""
+    along = s.source.ray_samples
+    usual = rules.CPU_BATCH if s.on_cpu else rules.VOLUME_BATCH
+    rays = min(s.points, max(1, usual // along))
+    reason = f"steps of {rays:,} of the {s.points:,} rays, {along:,} places along each, so that memory is bounded"
+    return Choice(reason, recipe={"batch": None if rays == s.points else rays})
+
+
 # 512x512 train_00 seen at 128x128, 2,048 pixels a step: 600 steps end at 22.6 dB, 1,200 at 22.8; Lanczos has 22.7.
 SUPER_RESOLUTION = Restoration("super_resolution", {"hidden_omega0": 5.0}, per_pixel=0.15, epochs=150)
 # Ten photons, stopped by held-out pixels. Mini-batches can be faster than full batches: the astronaut at 256x256, 300
