@@ -36,6 +36,8 @@ class RayTomography(Tomography):
     (274, torch.Size([46, 2, 2]))
     """
 
+    operator: BeamIntegrals
+
     def __init__(
         self,
         signal: Signal,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -73,7 +74,7 @@ class Tomography(InverseProblem):
         photons: float | None = None,
         held_out: float = 0.0,
         generator: torch.Generator | None = None,
-    ) -> Tomography:
+    ) -> Self:
         """The task of a known picture or volume; with `photons`, each ray counts so many without the object."""
         sinogram = operator.A(truth.values().T.reshape(1, *truth.shape))[0]
         if photons is not None:
