@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from staf.tasks.tomography import Tomography
 
 NAME = "reconstruction.npy"
+VOLUME = "reconstruction.nii"
 # Water at 70 keV, per millimetre: what white pixels of a photo stand for.
 WATER = 0.02
 
@@ -36,9 +37,10 @@ class Scan(InverseOptions):
     FILE holds line integrals (the logarithm of the counts without over those with the object): NPY of shape (views,
     detectors), or (views, rows, columns) of a cone beam. With --evaluate, FILE is the object itself instead: it is
     scanned first, and the result is measured. The folder (runs/NAME-tomography unless --out names another) gets
-    reconstruction.npy, in attenuation per unit of length, a picture of it, model.safetensors, metrics.json and
-    report.html. The reconstruction is the fit's, or that of filtered backprojection or SART with total variation where
-    held-out views say that the fit is not better; the command says which.
+    reconstruction.npy (.nii with the size of voxels where FILE is NIfTI or DICOM), in attenuation per unit of length, a
+    picture of it, model.safetensors, metrics.json and report.html. The reconstruction is the fit's, or that of filtered
+    backprojection or SART with total variation where held-out views say that the fit is not better; the command says
+    which.
     """
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
@@ -82,7 +84,8 @@ def run(options: Scan, terminal: Terminal) -> int:
                 raise UserError(f"--{flag} says how a known object is scanned: give --evaluate too, or leave it out")
     with edge():
         data = _truth(options) if options.evaluate else _sinogram(options)
-    files = [NAME, MODEL, METRICS, FIGURE, REPORT]
+    name = _name(options)
+    files = [name, MODEL, METRICS, FIGURE, REPORT]
     start = started(options, default_folder(options.file.stem, "tomography"), 16 * data.nbytes, files)
     import torch
 
@@ -97,7 +100,13 @@ def run(options: Scan, terminal: Terminal) -> int:
         "spacing": list(task.operator.spacing),  # type: ignore[attr-defined]
         "photons": options.photons,
     }
-    return solve(options, terminal, start, task, NAME, about)
+    return solve(options, terminal, start, task, name, about)
+
+
+def _name(options: Scan) -> str:
+    """The file of the result: NIfTI, which keeps the size of voxels, for what came from NIfTI or DICOM; NPY else."""
+    medical = options.file.is_dir() or options.file.name.lower().endswith((".nii", ".nii.gz", ".dcm"))
+    return VOLUME if options.evaluate and medical else NAME
 
 
 def _truth(options: Scan) -> Grid:

@@ -128,8 +128,9 @@ SUPER_RESOLUTION = Restoration("super_resolution", {"hidden_omega0": 5.0}, per_p
 # steps of 8,192 pixels on a CPU, 10 and 10 give 23.6 dB, 7 and 5 22.2. train_00 at 512x512, 8,192 pixels a step: 300
 # steps end at 21.5 dB, 1,200 at 22.6.
 DENOISING = Restoration("denoising", {"omega0": 10.0, "hidden_omega0": 10.0}, per_pixel=None, epochs=37.5)
-# Rays mix all cells, so that a step sees all of them on every machine.
-TOMOGRAPHY = Restoration("tomography", {}, per_pixel=None, epochs=1.0)
+# Rays mix all cells, so that a step sees all of them on every machine; of large volumes it sees some rays, by the same
+# constants.
+TOMOGRAPHY = Restoration("tomography", {"hidden_omega0": 10.0}, per_pixel=0.3, epochs=1.0)
 # Not searched for: those of tomography, whose observations mix all cells too.
 MAGNETIC_RESONANCE = Restoration("tomography", {}, per_pixel=None, epochs=1.0)
 SUPER_RESOLUTION_RULES: dict[str, Rule] = {**SUPER_RESOLUTION.rules(), "batch": batch_by_samples}
