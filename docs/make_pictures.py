@@ -24,6 +24,8 @@ from staf.kinds import sample_photo
 from staf.kinds.shape.figure import Viewpoint, shape_picture
 from staf.operators import Mask
 from staf.tasks.classical import measured
+from staf.kinds.video.plan import PIXELS_PER_FRAME
+from staf.nn.networks import NETWORKS
 from staf.tasks.equations import Helmholtz
 from staf.tasks.inverse_classical import inverse_candidates
 from staf.tasks.picture_restoration import PictureRestoration, random_mask
@@ -32,18 +34,21 @@ FOLDER = Path(__file__).parent / "img"
 
 
 def video() -> Figure:
-    """A camera that moves over a photograph, half a pixel or so in each frame: the first and the last of 8 frames."""
+    """A camera that moves over a photograph, half a pixel or so in each frame: two of 8 frames, and what is between."""
     photo = sample_photo("astronaut").array.astype(np.float32)
     corners = [(20 + 2 * number, 120 + 3 * number) for number in range(8)]
     parts = [photo[top : top + 192, left : left + 256] for top, left in corners]
     frames = np.stack([part.reshape(48, 4, 64, 4, 3).mean((1, 3)).round().astype(np.uint8) for part in parts])
     clip = staf.Video(frames, rate=10)
-    field = staf.staf(3, 3, width=96, depth=3, omega0=20.0, generator=torch.Generator().manual_seed(0))
-    fit = staf.fit(clip, field, staf.recipes.default(steps=500, batch=8192).replace(rate=2e-3, matrix_rate=2e-3))
-    panels = {}
-    for number in (0, 7):
-        panels[f"frame {number}"] = clip.frame(number).array
+    # The first layer of the default plan, and a smaller network behind it.
+    first = {name: value for name, value in staf.plan(clip).field_factory.arguments.items() if name == "omega0"}
+    field = staf.staf(3, 3, width=96, depth=3, **first, generator=torch.Generator().manual_seed(0))
+    NETWORKS["staf"].first_layer.slow_down(field, axis=0, ratio=PIXELS_PER_FRAME * 8 / 64)
+    fit = staf.fit(clip, field, staf.recipes.default(steps=250, batch=4096).replace(rate=2e-3, matrix_rate=2e-3))
+    panels = {"frame 3": clip.frame(3).array}
+    for number in (3.0, 3.5):
         panels[f"field at {number / clip.rate:g} s, 4x"] = fit.render(at=number / clip.rate, scale=4).frame(0).array
+    panels["frame 4"] = clip.frame(4).array
     figure = new_figure(10, 2.2)
     sys.stdout.write(f"video: {fit.metrics['psnr']:.1f} dB\n")
     for axes, (title, picture) in zip(figure.subplots(1, 4), panels.items(), strict=True):

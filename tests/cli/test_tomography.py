@@ -52,7 +52,9 @@ def test_a_volume_with_voxels_of_a_nifti_file(staf, here):
     array[1:3, 3:7, 3:6] = 0.03
     Grid(array, channels=False, spacing=(3, 2, 2)).save("volume.nii.gz")
     assert open_signal("volume.nii.gz").spacing == (3, 2, 2)
-    document = staf("tomography", "volume.nii.gz", "--evaluate", "--views", 6, "--steps", 2, "--json").json
+    words = ["--evaluate", "--views", 6, "--steps", 2, "--out", "r", "--json"]
+    document = staf("tomography", "volume.nii.gz", *words).json
+    assert open_signal("r/reconstruction.nii").spacing == (3, 2, 2)
     assert document["beam"] == "cone"
     assert document["spacing"] == [3.0, 2.0, 2.0]
     assert document["metrics"]["psnr"] > 15

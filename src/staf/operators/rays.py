@@ -87,6 +87,31 @@ class RayIntegrals:
         points = float((self._length / self.step).ceil().double().sum())
         return points * 2 ** len(self.input_shape) <= MOST_WEIGHTS.get(self._start.device.type, 0)
 
+    @property
+    def lengths(self) -> Float[Tensor, " r"]:
+        """How far each ray goes through the box, in physical units; 0 where it misses."""
+        return self._length
+
+    @property
+    def steps_along(self) -> int:
+        """Steps of the longest ray."""
+        return max(1, self._points)
+
+    def along(self, rays: Tensor, count: int) -> Float[Tensor, "k n d"]:
+        """`count` places evenly along each of the rays (n,), from where it enters the box to where it leaves it.
+
+        They are coordinates of a field, [-1, 1] over the array's box; those of rays that miss it are on its edge.
+
+        >>> through = RayIntegrals((2, 4), torch.tensor([[-5.0, 0.0]]), torch.tensor([[1.0, 0.0]]))
+        >>> through.along(torch.tensor([0]), 2)[:, 0]
+        tensor([[-0.5000,  0.0000],
+                [ 0.5000,  0.0000]])
+        """
+        share = (torch.arange(count, device=rays.device, dtype=torch.float32) + 0.5) / count
+        distance = share[:, None] * self._length[rays]
+        cells = self._start[rays] + distance[..., None] * self._along[rays]
+        return ((2 * cells + 1) / cells.new_tensor(self.input_shape) - 1).clamp(-1, 1)
+
     def part(self, rays: Tensor) -> RayIntegrals:
         """The integrals along some of the rays, a flat index (n,): observations (n,).
 

@@ -115,14 +115,24 @@ def batch_by_samples(s: Situation) -> Choice:
     return Choice(reason, recipe={"batch": fewer})
 
 
+def batch_by_rays(s: Situation) -> Choice:
+    """As many rays as have the points of a usual step along them."""
+    along = s.source.ray_samples
+    usual = rules.CPU_BATCH if s.on_cpu else rules.VOLUME_BATCH
+    rays = min(s.points, max(1, usual // along))
+    reason = f"steps of {rays:,} of the {s.points:,} rays, {along:,} places along each, so that memory is bounded"
+    return Choice(reason, recipe={"batch": None if rays == s.points else rays})
+
+
 # 512x512 train_00 seen at 128x128, 2,048 pixels a step: 600 steps end at 22.6 dB, 1,200 at 22.8; Lanczos has 22.7.
 SUPER_RESOLUTION = Restoration("super_resolution", {"hidden_omega0": 5.0}, per_pixel=0.15, epochs=150)
 # Ten photons, stopped by held-out pixels. Mini-batches can be faster than full batches: the astronaut at 256x256, 300
 # steps of 8,192 pixels on a CPU, 10 and 10 give 23.6 dB, 7 and 5 22.2. train_00 at 512x512, 8,192 pixels a step: 300
 # steps end at 21.5 dB, 1,200 at 22.6.
 DENOISING = Restoration("denoising", {"omega0": 10.0, "hidden_omega0": 10.0}, per_pixel=None, epochs=37.5)
-# Rays mix all cells, so that a step sees all of them on every machine.
-TOMOGRAPHY = Restoration("tomography", {}, per_pixel=None, epochs=1.0)
+# Rays mix all cells, so that a step sees all of them on every machine; of large volumes it sees some rays, by the same
+# constants.
+TOMOGRAPHY = Restoration("tomography", {"hidden_omega0": 10.0}, per_pixel=0.3, epochs=1.0)
 # Not searched for: those of tomography, whose observations mix all cells too.
 MAGNETIC_RESONANCE = Restoration("tomography", {}, per_pixel=None, epochs=1.0)
 SUPER_RESOLUTION_RULES: dict[str, Rule] = {**SUPER_RESOLUTION.rules(), "batch": batch_by_samples}

@@ -82,9 +82,10 @@ class InverseProblem:
         if isinstance(operator, SampleMeans):
             self.target = self.transform.fitted(observation).flatten(1).T.contiguous()
         else:
-            constant = operator.A(torch.ones(signal.out_features, *operator.input_shape))
-            fitted = (observation - self.transform.offset * constant) / self.transform.scale
-            self.target = fitted.reshape(1, -1)
+            offset = self.transform.offset
+            if offset:
+                observation = observation - offset * operator.A(torch.ones(signal.out_features, *operator.input_shape))
+            self.target = (observation / self.transform.scale).reshape(1, -1)
         # Places of the observation's grid; all channels of a place are held out together.
         self.held_out_index, self.train_index = drawn(operator.output_shape, held_out, generator)
 
@@ -177,17 +178,11 @@ class InverseProblem:
             prediction = self.predict(predict).cpu()
             self.reconstruction = reconstructed(self.signal, self.transform, prediction)
             return self.truth.measures(prediction, self.transform.fitted(self.truth.values()))
-        squares, peak = 0.0, 1.0
         clamp = isinstance(self.operator, SampleMeans)
-        if not clamp:
-            peak = float(self.target.max() - self.target.min()) or 1.0
-        everything = torch.arange(len(self.target), device=self.target.device)
-        for batch in self._chunks(everything):
-            with torch.no_grad():
-                observed = self._observe(predict, batch.coordinates)
-            observed = self.transform.clamp(observed) if clamp else observed
-            squares += float((observed.double() - batch.target).square().sum())
-        return {"psnr": decibels(squares / self.target.numel(), peak)}
+        peak = 1.0 if clamp else float(self.target.max() - self.target.min()) or 1.0
+        observed = self.observed_by(predict)
+        observed = self.transform.clamp(observed) if clamp else observed
+        return {"psnr": decibels(float((observed.double() - self.observation).square().mean()), peak)}
 
     def _chunks(self, index: Tensor) -> Iterator[Batch]:
         """Rows of the target, a bounded number of points at a time."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -58,7 +59,7 @@ class Tomography(InverseProblem):
         super().__init__(signal, operator, sinogram[None], truth=truth)
         self.views = operator.output_shape[0]
         # In units of the mean ray's length a loss of 1 is that of a field which is wrong by its whole range.
-        self._length = float(operator.A(torch.ones(operator.input_shape)).square().mean().sqrt()) or 1.0
+        self._length = float(operator.lengths.square().mean().sqrt()) or 1.0
         self.held_out_index, self.train_index = held_out_views(operator.output_shape, held_out, generator)
         # Rates follow how many observations there are along a side, not how many cells.
         share = min(1.0, math.prod(operator.output_shape) / signal.points) ** (1 / signal.in_features)
@@ -73,7 +74,7 @@ class Tomography(InverseProblem):
         photons: float | None = None,
         held_out: float = 0.0,
         generator: torch.Generator | None = None,
-    ) -> Tomography:
+    ) -> Self:
         """The task of a known picture or volume; with `photons`, each ray counts so many without the object."""
         sinogram = operator.A(truth.values().T.reshape(1, *truth.shape))[0]
         if photons is not None:

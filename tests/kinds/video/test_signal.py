@@ -126,3 +126,14 @@ def test_a_long_clip_is_planned_with_a_hash_grid_of_three_coordinates():
     assert field.arguments["proportions"] == (100 / 256, 1.0, 1.0)
     assert "cannot hold 19,660,800 values" in plan.reasons["capacity"]
     assert staf.plan(clip(), device="cpu").field_factory.spec.name == "staf"
+
+
+@pytest.mark.parametrize("model", ["staf", "siren"])
+def test_first_sines_are_slower_along_time_where_frames_are_few(model):
+    few = clip(frames=4, height=16, width=32)
+    plan = staf.plan(few, model=model)
+    assert "along time 0.25 times as fast" in plan.reasons["first_frequency"]
+    first = next(p for p in plan.field(0).parameters() if p.dim() == 2 and p.shape[1] == 3).detach().abs()
+    assert float(first[:, 0].mean() / first[:, 1:].mean()) == pytest.approx(0.25, abs=0.06)
+    many = staf.plan(clip(frames=20, height=16, width=32), model=model)
+    assert "along time" not in many.reasons["first_frequency"]

@@ -72,30 +72,23 @@ def test_the_loss_of_the_solution_is_zero_and_adds_up_over_chunks():
     assert task.relative_error(lambda c: solved(c) * 1.5) == pytest.approx(0.5)
 
 
-SOAP = staf.recipes.full_batch(steps=400).replace(rate=1e-2, matrix_rate=1e-2, precision="fp32")
-
-
-def test_an_equation_of_ones_own_is_solved_in_float64_and_soap_goes_far_below_adam():
-    found = {}
-    for optimiser in ("soap", "adam"):
-        swing = Equation(
-            [(0, 2)],
-            lambda u, x: u.d(0, 0) + 9 * u.value,
-            [initial(0.0), initial_rate(3.0)],
-            solution=lambda x: torch.sin(3 * x),
-            points=48,
-            scale=9.0,
-            dtype=torch.float64,
-        )
-        field = staf.siren(1, 1, width=12, depth=2, omega0=3.0, generator=torch.Generator().manual_seed(0)).double()
-        found[optimiser] = staf.fit(swing, field=field, recipe=SOAP.replace(optimiser=optimiser), progress=False)
-    soap, adam = (found[name].metrics for name in ("soap", "adam"))
-    assert soap["relative_error"] < 5e-3
-    assert soap["relative_error"] < adam["relative_error"] / 3
-    assert soap["residual"] < adam["residual"]
-    solution = swing.solved(found["soap"].field)
+def test_an_equation_of_ones_own_is_solved_in_float64():
+    swing = Equation(
+        [(0, 2)],
+        lambda u, x: u.d(0, 0) + 9 * u.value,
+        [initial(0.0), initial_rate(3.0)],
+        solution=lambda x: torch.sin(3 * x),
+        points=48,
+        scale=9.0,
+        dtype=torch.float64,
+    )
+    field = staf.siren(1, 1, width=12, depth=2, omega0=3.0, generator=torch.Generator().manual_seed(0)).double()
+    soap = staf.recipes.full_batch(steps=400).replace(rate=1e-2, matrix_rate=1e-2, precision="fp32")
+    fit = staf.fit(swing, field=field, recipe=soap, progress=False)
+    assert fit.metrics["relative_error"] < 5e-3
+    solution = swing.solved(fit.field)
     assert solution(torch.tensor([[1.0]])).item() == pytest.approx(math.sin(3), abs=0.03)
-    assert "residual at points that were not trained on" in found["soap"].notes[0]
+    assert "residual at points that were not trained on" in fit.notes[0]
 
 
 def test_the_plan_says_float64_and_the_file_keeps_it(tmp_path):
