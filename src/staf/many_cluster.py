@@ -116,7 +116,14 @@ def connected(address: str, places: Sequence[str]) -> Iterator[Any]:
         return
     options = {"log_to_driver": False, "logging_level": "ERROR"}
     if address == "local":
-        ray.init("local", object_store_memory=OBJECT_STORE_BYTES, include_dashboard=False, **options)
+        try:
+            ray.init("local", object_store_memory=OBJECT_STORE_BYTES, include_dashboard=False, **options)
+        except Exception as error:
+            # Ray gives itself 30 s, which a busy machine may exceed, and raises a bare Exception.
+            said = " ".join(str(error).split())
+            raise ConnectionError(
+                f"Ray did not start on this machine: {said} Rerun it, or leave out cluster"
+            ) from error
     else:
         try:
             _call(address)
