@@ -14,6 +14,7 @@ import functools
 import json
 import os
 import random
+import secrets
 import signal
 import subprocess
 import sys
@@ -226,6 +227,8 @@ def main() -> None:
     if options.drive:
         drive(options.drive[0], options.drive[1], options.steps, options.cluster)
         return
+    # Drivers that connect to a cluster need its token.
+    os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
     rng, folder = random.Random(options.seed), Path(tempfile.mkdtemp(prefix="staf-killed-"))
     inputs = folder / "inputs"
     inputs.mkdir()

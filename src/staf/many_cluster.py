@@ -130,7 +130,8 @@ def connected(address: str, places: Sequence[str]) -> Iterator[Any]:
             ray.init(address, **options)
         except (ConnectionError, TimeoutError, socket.gaierror):
             raise ConnectionError(
-                f"cluster {address!r} does not answer: start one with `ray start --head`, or use cluster='local'"
+                f"cluster {address!r} does not answer: start one with `ray start --head`, set RAY_AUTH_TOKEN if it has "
+                "a token, or use cluster='local'"
             ) from None
     try:
         yield ray
