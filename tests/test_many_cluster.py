@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import socket
 from types import SimpleNamespace
 
 import numpy as np
@@ -149,14 +152,41 @@ def test_a_full_disk_of_a_worker_ends_the_run(paths, tmp_path, monkeypatch):
         run(monkeypatch, paths, tmp_path / "other", lambda names, call: None, seconds=1.0)
 
 
-def test_with_ray_itself(paths, tmp_path):
+def test_places_that_workers_cannot_reach_and_clusters_that_do_not_answer(paths, tmp_path, monkeypatch):
     pytest.importorskip("ray")
-    options = {"plan": small(), "out": tmp_path / "set", "cluster": "local", "progress": False, "device": "cpu"}
+    pytest.importorskip("fsspec")
+    options = {"plan": small(), "progress": False}
+    with pytest.raises(ValueError, match="places that all its processes reach, got memory://set"):
+        staf.fit_many(paths, out="memory://set", cluster="auto", **options)
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{unused.getsockname()[1]}"
+        with pytest.raises(ConnectionError, match="does not answer: start one with `ray start --head`"):
+            staf.fit_many(paths, out=tmp_path / "set", cluster=address, **options)
+    assert not (tmp_path / "set").exists(), "nothing is written before the cluster answers"
+
+
+def test_a_worker_of_ray_that_is_killed(paths, tmp_path):
+    """The first network that a worker builds ends it with SIGKILL."""
+    pytest.importorskip("ray")
+    driver, killed = os.getpid(), tmp_path / "killed"
+
+    def factory(generator):
+        if os.getpid() != driver and not killed.exists():
+            killed.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return staf.staf(2, 3, width=8, depth=2, terms=2, generator=generator)
+
+    plan = staf.Plan(factory, staf.recipes.default(steps=2))
     try:
-        outcome = staf.fit_many(paths[:2], **options)
-    except Exception as error:
+        outcome = staf.fit_many(
+            paths[:2], plan=plan, out=tmp_path / "set", cluster="local", progress=False, device="cpu"
+        )
+    except ConnectionError as error:
         if "timed out during startup" in str(error):
             pytest.skip("Ray did not start within its 30 s: the machine is too busy")
         raise
+    assert killed.exists()
     assert len(outcome) == 2
+    assert not outcome.failures
     assert_undisturbed(paths[:2], tmp_path / "set", tmp_path)

@@ -3,6 +3,9 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import subprocess
+import sys
+import tempfile
 
 import numpy as np
 import pytest
@@ -140,6 +143,79 @@ def test_shards_that_a_killed_run_has_left_are_adopted(paths, tmp_path, monkeypa
     assert_same(weights(tmp_path / "set"), weights(tmp_path / "whole"))
 
 
+KILLED = """
+import sys
+from staf import many_groups, many_units
+from staf.training import train
+from tests.test_many_sets import fit
+
+fitted = []
+
+
+def slow(*arguments, **options):
+    # The third waits to be killed: two are finished, and their shards and entries are written one by one.
+    if len(fitted) == 2:
+        print("fitting", flush=True)
+        sys.stdin.read()
+    fitted.append(options["names"])
+    return train(*arguments, **options)
+
+
+many_units.SHARD_SECONDS, many_groups.train = 0.0, slow
+fit(sys.argv[2:], sys.argv[1])
+"""
+
+
+def test_a_process_that_is_killed_loses_nothing_that_is_finished(paths, tmp_path, monkeypatch):
+    words = [sys.executable, "-c", KILLED, str(tmp_path / "set"), *map(str, paths)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdout.readline() == b"fitting\n"
+        process.kill()
+    trained = []
+    monkeypatch.setattr(
+        "staf.many_groups.train", lambda t, f, r, **o: trained.extend(o["names"]) or train(t, f, r, **o)
+    )
+    fit(paths, tmp_path / "set", resume=True)
+    assert trained == [path.stem for path in paths[2:]]
+    fit(paths, tmp_path / "whole")
+    assert_same(weights(tmp_path / "set"), weights(tmp_path / "whole"))
+
+
+def test_signals_and_fields_behind_urls(paths, tmp_path, monkeypatch):
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    for path in paths[:2]:
+        memory.pipe_file(f"/signals/{path.name}", path.read_bytes())
+    urls = ["memory://signals/0.npy", "memory://signals/1.npy", "memory://signals/none.npy"]
+    outcome = fit(urls, "memory://fields")
+    assert list(outcome.metrics) == ["0", "1"]
+    assert outcome.failures == {"none": "cannot open 'memory://signals/none.npy': there is no such file"}
+    assert staf.open(urls[0]).source == urls[0]
+    assert np.array_equal(staf.open(urls[0]).array, staf.open(f"file://{paths[0]}").array)
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    held = staf.open(urls[1])
+    assert len(list((tmp_path / "scratch").iterdir())) == 1
+    del held
+    assert not list((tmp_path / "scratch").iterdir()), "the file goes with the signal"
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("no-such-scheme://a", "no-such-scheme:// must be file, memory, s3"),
+        ("dropbox://a/b", "needs a library that is not installed: .*dropbox"),
+    ],
+)
+def test_stores_that_cannot_be_opened_are_named(url, message):
+    pytest.importorskip("fsspec")
+    with pytest.raises((OSError, ImportError), match=message):
+        staf.FieldSet(url)
+    with pytest.raises((OSError, ImportError), match=message):
+        fit(pictures(1), url)
+
+
 def test_a_full_disk_keeps_what_is_written_and_says_how_to_continue(paths, tmp_path, monkeypatch):
     import staf.storage.sets.place as place
 
@@ -190,6 +266,7 @@ def test_a_data_loader_stacks_weights_and_filters_choose(paths, tmp_path):
     chosen = fields.select(["4", "1"]).stack()
     assert chosen.names == ["4", "1"]
     assert torch.equal(chosen.tensors["output.bias"][0], fields["4"][0]["output.bias"])
+    assert fields[np.int64(4)][1] == fields[torch.tensor(4)][1] == 1
     packed = fields.copy(tmp_path / "packed", per_shard=3)
     assert len(packed.place.names("shards")) == 3
     assert_same(weights(tmp_path / "packed"), weights(tmp_path / "set"))

@@ -9,15 +9,18 @@ once, with the bits of a run in one process without a cluster; the exit code say
 from __future__ import annotations
 
 import argparse
+import contextlib
+import functools
 import json
 import os
 import random
+import secrets
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +59,38 @@ def drive(inputs: Path, out: Path, steps: int, cluster: str | None) -> None:
     )
 
 
-def started(inputs: Path, out: Path, steps: int) -> subprocess.Popen[bytes]:
-    """A driver of its own process group, so that what it leaves behind can be ended."""
+def started(inputs: Path, out: Path, steps: int, cluster: str) -> subprocess.Popen[bytes]:
+    """A driver in a process of its own."""
     words = [sys.executable, "-m", __spec__.name, "--drive", str(inputs), str(out), "--steps", str(steps)]
-    return subprocess.Popen(words, start_new_session=True)
+    return subprocess.Popen([*words, "--cluster", cluster])
+
+
+@contextlib.contextmanager
+def cluster_of_two() -> Iterator[tuple[str, int]]:
+    """A Ray cluster with two workers: its address, and the process that all of its processes are below."""
+    while True:
+        words = [sys.executable, "-m", __spec__.name, "--serve"]
+        server = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert server.stdout is not None
+        address = server.stdout.readline().strip()
+        if address:
+            break
+        # On a busy machine Ray may not start in its 30 s.
+        print(f"Ray did not start, exit code {server.wait()}; again", flush=True)
+    try:
+        yield address, server.pid
+    finally:
+        server.communicate("end\n")
+
+
+def serve() -> None:
+    """Start a cluster, say its address, and end it when a line is read."""
+    import ray
+
+    ray.init("local", num_cpus=2, object_store_memory=2**27, include_dashboard=False, log_to_driver=False)
+    print(ray.get_runtime_context().gcs_address, flush=True)
+    sys.stdin.readline()
+    ray.shutdown()
 
 
 def descendants(parent: int) -> dict[int, str]:
@@ -92,42 +123,46 @@ def end(processes: list[int]) -> None:
             continue
 
 
-def kill_workers(driver: subprocess.Popen[bytes], count: int, longest: float, rng: random.Random) -> int:
+def fitting(server: int) -> list[int]:
+    """The workers of a cluster that fit a unit now."""
+    return [process for process, command in descendants(server).items() if "ray::fit_unit" in command]
+
+
+def kill_workers(driver: subprocess.Popen[bytes], server: int, count: int, longest: float, rng: random.Random) -> int:
     """Kill workers that are fitting, one after another; returns how many."""
     killed = 0
     while killed < count and driver.poll() is None:
         time.sleep(rng.uniform(0.0, longest))
-        workers = [pid for pid, command in descendants(driver.pid).items() if "ray::fit_unit" in command]
+        workers = fitting(server)
         if workers:
             end([rng.choice(workers)])
             killed += 1
+            print(f"  worker {killed}", flush=True)
     return killed
 
 
-def kill_drivers(inputs: Path, out: Path, steps: int, count: int, longest: float, rng: random.Random) -> int:
+def kill_drivers(
+    start: Callable[[], subprocess.Popen[bytes]], server: int, count: int, longest: float, rng: random.Random
+) -> int:
     """Start drivers and kill each at a random moment, until the work is done; returns how many were killed."""
     killed = 0
     while killed < count:
-        driver = started(inputs, out, steps)
-        # One in four dies while Ray starts, the others while the workers fit.
+        driver = start()
+        # One in four dies while it starts, the others while workers fit.
         if rng.random() < 0.75:
-            while driver.poll() is None and not any("ray::fit_unit" in c for c in descendants(driver.pid).values()):
+            while driver.poll() is None and not fitting(server):
                 time.sleep(0.1)
         time.sleep(rng.uniform(0.0, longest))
-        below = list(descendants(driver.pid))
-        if driver.poll() == 0:
-            return killed
         if driver.poll() is not None:
-            # On a busy machine Ray may not start in time.
+            if driver.returncode == 0:
+                return killed
             print(f"  a driver ended by itself with exit code {driver.returncode}", flush=True)
             continue
         end([driver.pid])
         driver.wait()
         killed += 1
-        # Half of the time the workers are left to finish their unit without a driver.
-        time.sleep(rng.choice([0.0, longest / 4]))
-        end(below)
-    while started(inputs, out, steps).wait() != 0:
+        print(f"  driver {killed}", flush=True)
+    while start().wait() != 0:
         print("  the last driver is started again", flush=True)
     return killed
 
@@ -182,11 +217,18 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="a JSON file for the result")
+    parser.add_argument("--cluster", help=argparse.SUPPRESS)
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--drive", nargs=2, type=Path, metavar=("INPUTS", "OUT"), help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.drive:
-        drive(options.drive[0], options.drive[1], options.steps, "local")
+    if options.serve:
+        serve()
         return
+    if options.drive:
+        drive(options.drive[0], options.drive[1], options.steps, options.cluster)
+        return
+    # Drivers that connect to a cluster need its token.
+    os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
     rng, folder = random.Random(options.seed), Path(tempfile.mkdtemp(prefix="staf-killed-"))
     inputs = folder / "inputs"
     inputs.mkdir()
@@ -209,17 +251,22 @@ def main() -> None:
             rows.append({"what": what, "killed": now, **compare(out, folder / "reference")})
             print(rows[-1], flush=True)
 
-    def workers(out: Path, count: int) -> int:
-        driver = started(inputs, out, options.steps)
-        killed = kill_workers(driver, count, longest, rng)
-        # On a busy machine Ray may not start in time.
-        while driver.wait() != 0:
-            driver = started(inputs, out, options.steps)
-        return killed
-
     until("process", options.alone, lambda out, count: kill_alone(inputs, out, options.steps, count, longest, rng))
-    until("worker", options.workers, workers)
-    until("driver", options.drivers, lambda out, count: kill_drivers(inputs, out, options.steps, count, longest, rng))
+    if options.workers or options.drivers:
+        with cluster_of_two() as (address, server):
+
+            def workers(out: Path, count: int) -> int:
+                driver = started(inputs, out, options.steps, address)
+                killed = kill_workers(driver, server, count, longest, rng)
+                assert driver.wait() == 0
+                return killed
+
+            def drivers(out: Path, count: int) -> int:
+                start = functools.partial(started, inputs, out, options.steps, address)
+                return kill_drivers(start, server, count, longest, rng)
+
+            until("worker", options.workers, workers)
+            until("driver", options.drivers, drivers)
     if options.out is not None:
         settings = {"pictures": options.pictures, "steps": options.steps, "seed": options.seed}
         result = {**provenance("cpu"), "settings": settings, "runs": rows}

@@ -116,14 +116,22 @@ def connected(address: str, places: Sequence[str]) -> Iterator[Any]:
         return
     options = {"log_to_driver": False, "logging_level": "ERROR"}
     if address == "local":
-        ray.init("local", object_store_memory=OBJECT_STORE_BYTES, include_dashboard=False, **options)
+        try:
+            ray.init("local", object_store_memory=OBJECT_STORE_BYTES, include_dashboard=False, **options)
+        except Exception as error:
+            # Ray gives itself 30 s, which a busy machine may exceed, and raises a bare Exception.
+            said = " ".join(str(error).split())
+            raise ConnectionError(
+                f"Ray did not start on this machine: {said} Rerun it, or leave out cluster"
+            ) from error
     else:
         try:
             _call(address)
             ray.init(address, **options)
         except (ConnectionError, TimeoutError, socket.gaierror):
             raise ConnectionError(
-                f"cluster {address!r} does not answer: start one with `ray start --head`, or use cluster='local'"
+                f"cluster {address!r} does not answer: start one with `ray start --head`, set RAY_AUTH_TOKEN if it has "
+                "a token, or use cluster='local'"
             ) from None
     try:
         yield ray

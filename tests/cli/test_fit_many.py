@@ -145,3 +145,16 @@ def test_shards_go_to_a_folder_and_are_resumed(staf, folder, here):
     assert "already holds fits" in staf(*words).refused()
     (folder / "notes.txt").unlink()
     assert staf(*words, "--resume").code == 0
+
+
+def test_signals_and_networks_behind_urls(staf, folder):
+    memory = pytest.importorskip("fsspec").filesystem("memory")
+    memory.pipe_file("/photos/a.png", (folder / "a.png").read_bytes())
+    words = ["--steps", "1", "--model", "siren", "--no-progress", "--json"]
+    ran = staf("fit-many", "memory://photos", *words, "--out", "memory://nets")
+    assert ran.code == 0
+    assert (ran.json["folder"], list(ran.json["fits"])) == ("memory://photos", ["a"])
+    assert library.FieldSet("memory://nets").names == ["a"]
+    assert "memory://empty holds no files, or there is no such folder" in staf("fit-many", "memory://empty").refused()
+    assert "nowhere:// must be file, memory" in staf("fit-many", "nowhere://photos").refused()
+    assert "nowhere:// must be file, memory" in staf("fit-many", folder, "--out", "nowhere://nets").refused()

@@ -133,6 +133,20 @@ def test_the_notebook_is_stored_executed_and_still_runs() -> None:
         assert numbers_now == pytest.approx(numbers, rel=0.05, abs=0.05), "".join(before["source"])
 
 
+def test_the_notebook_on_weights_is_stored_executed_and_still_runs() -> None:
+    """With fewer digits and steps than the stored outputs, which take a minute."""
+    pytest.importorskip("sklearn")
+    notebook = json.loads((DOCS / "classify_weights.ipynb").read_text("utf-8"))
+    stored = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in stored] == list(range(1, len(stored) + 1))
+    assert "1200 networks, 0 failures" in _told(stored[0])[0]
+    assert min(_told(stored[-1])[1]) > 0.9
+    text = json.dumps(notebook).replace("count = 1200", "count = 40").replace("steps=100", "steps=2")
+    again = _script("run_notebook").execute(json.loads(text.replace("epochs=20", "epochs=1")))
+    kinds = [[output["output_type"] for output in cell.get("outputs", [])] for cell in again["cells"]]
+    assert kinds == [[output["output_type"] for output in cell.get("outputs", [])] for cell in notebook["cells"]]
+
+
 def test_pictures_are_small() -> None:
     overview = DOCS / "img" / "overview.jpg"
     assert 10_000 < overview.stat().st_size < 300_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
@@ -183,8 +184,8 @@ class FieldSet(Dataset[Any]):
         return chosen
 
     def _number(self, which: int | str) -> int:
-        if isinstance(which, int):
-            return range(len(self))[which]
+        if not isinstance(which, str):
+            return range(len(self))[operator.index(which)]
         if self._numbers is None:
             self._numbers = {entry.name: number for number, entry in enumerate(self.entries)}
         if which not in self._numbers:

@@ -27,8 +27,10 @@ def test_the_converted_field_has_their_values(tmp_path, form):
     networks = [theirs(seed) for seed in range(3)]
     files = []
     for number, network in enumerate(networks):
-        (tmp_path / str(number)).mkdir()
-        file = tmp_path / str(number) / ("model.safetensors" if form == "safetensors" else "model.pth")
+        # As the networks of Navon et al. (2023) on MNIST lie in their folders.
+        folder = tmp_path / f"mnist_png_training_{number}_7" / "checkpoints"
+        folder.mkdir(parents=True)
+        file = folder / ("model.safetensors" if form == "safetensors" else "model.pth")
         state = network.state_dict()
         if form == "safetensors":
             save_file(state, file)
@@ -39,7 +41,7 @@ def test_the_converted_field_has_their_values(tmp_path, form):
     fields = convert_sirens(
         files, tmp_path / "set", omega0=20.0, hidden_omega0=10.0, offset=0.5, tags=tags, per_shard=2
     )
-    assert fields.names == ["0-model", "1-model", "2-model"]
+    assert fields.names == [f"mnist_png_training_{number}_7-checkpoints-model" for number in range(3)]
     assert len(fields.place.names("shards")) == 2
     x = torch.rand(5, 2, generator=torch.Generator().manual_seed(0))
     for number, network in enumerate(networks):
@@ -73,5 +75,7 @@ def test_what_is_no_siren_is_refused(tmp_path, content, message, capsys):
 def test_a_missing_file_and_wrong_tags(tmp_path):
     with pytest.raises(FileError, match="does not exist"):
         convert_sirens([tmp_path / "none.pth"], tmp_path / "set")
+    with pytest.raises(ValueError, match="at least one file, got none"):
+        convert_sirens([], tmp_path / "set")
     with pytest.raises(ValueError, match="tags must be as many as the files"):
         convert_sirens([tmp_path / "none.pth"], tmp_path / "other", tags=[])

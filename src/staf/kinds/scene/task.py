@@ -15,6 +15,7 @@ from staf.kinds.scene.rendering import depth_of, on_background, render_views, sa
 from staf.metrics import psnr, ssim
 from staf.ops.squared_error import weighted_squared_error
 from staf.ops.volume_rendering import Samples, composite, march, ray_box, visible
+from staf.training.processes import current
 from staf.training.task import Batch, Predict
 
 if TYPE_CHECKING:
@@ -188,19 +189,23 @@ class Radiance:
         return self
 
     def _draw(self, rays: int) -> tuple[Tensor, Tensor]:
-        """Four numbers in [0, 1) for each ray, and an order of the rays, others in each step, which can be captured.
+        """An order of the rays, and four numbers in [0, 1) for each, others in each step, which can be captured.
 
-        The numbers are hashes of ray and step. The order matters where every step has the same rays, of which those
-        that come last may have no room.
+        The numbers are hashes of ray and step, in that order. The order matters where every step has the same rays, of
+        which those that come last may have no room.
         """
         self.draws += 1
         row = torch.arange(rays, device=self.draws.device)
-        mixed = ((row * 747796405)[:, None] + (self.draws * 2891336453 + self._salts)) & 0xFFFFFFFF
+        # Of several processes that share a batch, each has the numbers of its own rays.
+        mixed = (
+            ((row + current().rank * rays) * 747796405)[:, None] + (self.draws * 2891336453 + self._salts)
+        ) & 0xFFFFFFFF
         for _ in range(2):
             mixed = (((mixed >> 16) ^ mixed) * 73244475) & 0xFFFFFFFF
         mixed = (mixed >> 16) ^ mixed
         stride = next(prime for prime in STRIDES if rays % prime)
-        return mixed.float() / 2**32 * (1 - 2**-20), (row * stride + mixed[0, 0]) % rays
+        order = (row * stride + mixed[0, 0]) % rays
+        return (mixed.float() / 2**32 * (1 - 2**-20))[order], order
 
 
 class UpdateScene:

@@ -37,7 +37,8 @@ def convert_sirens(
     Each file is a state dict: a safetensors file, or one of torch that holds tensors and plain data alone (nothing else
     is unpickled). Its 2-D tensors, in order, are the weights of the layers, each followed by its bias; the first layer
     has frequency w0 = `omega0`, the others `hidden_omega0` (the same, if not given). `offset` is what the original
-    program adds to the output. A field's name is made of its folder and its file.
+    program adds to the output. A field's name is its path below the folder that all files have in common, with "-"
+    between its parts.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
@@ -54,8 +55,11 @@ def convert_sirens(
         raise ValueError(f"tags must be as many as the files, got {len(tags)} and {len(files)}")
     if per_shard < 1:
         raise ValueError(f"per_shard must be at least 1, got {per_shard}")
+    if not files:
+        raise ValueError("files must name at least one file, got none")
     paths = [Path(file) for file in files]
-    names = unique_names(f"{path.absolute().parent.name}-{path.stem}" for path in paths)
+    above = os.path.commonpath([path.absolute().parent for path in paths])
+    names = unique_names("-".join(path.absolute().relative_to(above).with_suffix("").parts) for path in paths)
     settings = {"omega0": omega0, "hidden_omega0": hidden_omega0 or omega0, "offset": offset, "convention": convention}
     folder = SetFolder.begin(out, {"converted": "siren", **settings})
     for start in range(0, len(paths), per_shard):
