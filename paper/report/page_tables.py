@@ -38,9 +38,10 @@ NAMES = tuple(name for names in SHOWN.values() for name in names)
 # Images of different sets have a table each, by how their names begin: Kodak at 256x256, crops of DIV2K at 512x512.
 IMAGES = {"": "kodim", "-512": "test_"}
 KEPT = ("experiment", "label", "protocol", "configuration", "data", "metrics", "device", "versions", "commit", "date")
-DETAILS = ("steps", "seconds", "parameters", "stopped", "kept_step", "oracle_step", "final_psnr", "grid", "rows")
-DETAILS += ("images", "training_seconds", "values", "rate", "search", "step_ms", "width", "constants", "quantised")
-DETAILS += ("code", "pictures")
+DETAILS = (
+    "steps", "seconds", "parameters", "stopped", "kept_step", "oracle_step", "final_psnr", "grid", "rows", "images",
+    "training_seconds", "values", "rate", "search", "step_ms", "width", "constants", "quantised", "code", "pictures",
+)  # fmt: skip
 
 
 def read(name: str) -> list[RunResult]:
