@@ -25,11 +25,23 @@ from staf._tables import Table, mean, number
 
 PAGES = Path(__file__).parents[2] / "docs" / "results"
 DATA = PAGES / "data"
-NAMES = ("audio", "shapes", "super-resolution", "denoising")
+# The pages, and the experiments whose tables each shows.
+FRESH_NETWORKS = ("ntk-audio", "ntk-image", "activation-distributions", "activations")
+SHOWN = {
+    "audio": ("audio",),
+    "shapes": ("shapes",),
+    "super-resolution": ("super-resolution",),
+    "denoising": ("denoising",),
+    "fresh-networks": FRESH_NETWORKS,
+}
+NAMES = tuple(name for names in SHOWN.values() for name in names)
 # Images of different sets have a table each, by how their names begin: Kodak at 256x256, crops of DIV2K at 512x512.
 IMAGES = {"": "kodim", "-512": "test_"}
 KEPT = ("experiment", "label", "protocol", "configuration", "data", "metrics", "device", "versions", "commit", "date")
-DETAILS = ("steps", "seconds", "parameters", "stopped", "kept_step", "oracle_step", "final_psnr", "grid")
+DETAILS = (
+    "steps", "seconds", "parameters", "stopped", "kept_step", "oracle_step", "final_psnr", "grid", "rows", "images",
+    "training_seconds", "values", "rate", "search", "step_ms", "width", "constants", "quantised", "code", "pictures",
+)  # fmt: skip
 
 
 def read(name: str) -> list[RunResult]:
@@ -46,6 +58,8 @@ def tables(name: str) -> dict[str, Table]:
         return {part: without_seconds(table) for part, table in module.shape_tables(results).items()}
     if name == "audio":
         return {name: without_seconds(module.table(results))}
+    if name in FRESH_NETWORKS:
+        return {name: module.STUDY.tables(results)[0]}
     first = [result for result in results if result.configuration["seed"] == 0]
     sets = {part: [r for r in first if r.data_name.startswith(images)] for part, images in IMAGES.items()}
     title = module.table([]).title
@@ -87,6 +101,10 @@ def kept(result: RunResult, commit: str | None) -> dict[str, Any]:
 
 
 def _short(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _short(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_short(one) for one in value]
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
@@ -103,16 +121,17 @@ def collect(name: str, folders: Sequence[str], commit: str | None) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("verb", nargs="?", choices=["collect"])
-    parser.add_argument("name", nargs="?", choices=NAMES)
+    parser.add_argument("name", nargs="?", choices=list(EXPERIMENTS), metavar="NAME")
     parser.add_argument("folders", nargs="*")
     parser.add_argument("--commit", help="the commit that ran, where the machine had no history")
     arguments = parser.parse_args()
     if arguments.verb:
         collect(arguments.name, arguments.folders, arguments.commit)
         return
-    for name in NAMES:
+    for name, shown in SHOWN.items():
         page = PAGES / f"{name}.md"
-        page.write_text(with_tables(page.read_text("utf-8"), tables(name)), "utf-8")
+        found = {key: table for one in shown for key, table in tables(one).items()}
+        page.write_text(with_tables(page.read_text("utf-8"), found), "utf-8")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from paper.sines.signals import InDecibels, Problem, Start
 from staf.tasks.equations import Poisson
 
 WAVES = 5
-HIGHEST = 40.0
+HIGHEST = 12.0
 
 
 def equations(count: int, points: int, *, told: bool) -> Problem:

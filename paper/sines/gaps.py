@@ -86,6 +86,10 @@ class Gap:
         self._task.to(device)
         return self
 
+    def callbacks(self) -> list[Any]:
+        """None; but a task that may have some is trained alone, which is faster for so few points."""
+        return []
+
     def evaluate(self, predict: Any) -> dict[str, float]:
         found: dict[str, float] = self._task.evaluate(predict)
         signal = self._task.transform.fitted(self._task.truth.values()).double()

@@ -49,7 +49,7 @@ def quick_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", list(PAPER))
-def test_a_quick_run_has_its_tables_and_draws_its_figures(name, quick_results, tmp_path, capsys):
+def test_a_quick_run_has_its_tables_and_draws_its_figures(name, quick_results, capsys):
     folder = quick_results / f"{name}-quick"
     assert main([name, "--draw-only", "--folder", str(folder)]) == 0
     said = capsys.readouterr()

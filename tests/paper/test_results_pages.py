@@ -32,6 +32,13 @@ def test_a_page_has_the_tables_of_its_data(script, name):
     assert script.with_tables(broken, found) == page
 
 
+def test_the_page_of_fresh_networks_has_the_tables_of_its_data(script):
+    page = (RESULTS / "fresh-networks.md").read_text("utf-8")
+    found = {key: table for name in script.SHOWN["fresh-networks"] for key, table in script.tables(name).items()}
+    assert re.findall(r"<!-- table (\S+) -->", page) == list(found)
+    assert script.with_tables(page, found) == page
+
+
 def test_every_number_names_its_run(script):
     for name in script.NAMES:
         for result in script.read(name):
