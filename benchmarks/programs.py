@@ -61,7 +61,7 @@ def _size(points: int) -> tuple[int, int]:
 
 def _ours_many(case: ManyCase, version: Version, device: str) -> Program:
     """`staf.fit_many`, from pictures in memory to measured fits in memory."""
-    from staf.many import fit_many
+    from staf.many.fitting import fit_many
 
     pictures = [picture(case.points, seed) for seed in range(case.images)]
     recipe = Recipe(steps=case.steps, rate=1e-3, optimiser=version.optimiser, precision=version.precision)

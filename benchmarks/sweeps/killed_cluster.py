@@ -28,8 +28,8 @@ import numpy as np
 import torch
 
 import staf
-from staf import many_units
 from staf._machine import provenance
+from staf.many import units as many_units
 from staf.planning import recipes
 from staf.storage.sets.place import Place
 from staf.storage.sets.shard import SHARDS, Shard

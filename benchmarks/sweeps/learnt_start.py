@@ -21,7 +21,7 @@ import torch
 import staf
 from paper.data.preparation import Preparation
 from staf._machine import provenance
-from staf.many_plans import Planner
+from staf.many.plans import Planner
 from staf.planning.plans import Budget
 
 

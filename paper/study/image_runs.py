@@ -136,7 +136,7 @@ def _fit(signals: Sequence[Any], plan: Plan, run: ImageRun, context: Context) ->
         return [context.fit(task, plan=plan, seed=run.seed) for task in tasks]
     if len(signals) == 1:
         return [context.fit(signals[0], plan=plan, seed=run.seed)]
-    from staf.many import fit_many
+    from staf.many.fitting import fit_many
 
     done = fit_many(signals, plan=plan, seed=run.seed, device=context.device, progress=False)
     return list(done)

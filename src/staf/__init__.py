@@ -16,8 +16,8 @@ __version__ = "0.1.0"
 # Public name -> the module it lives in; nothing is imported before it is used.
 _HOMES = {
     **dict.fromkeys(("Fit", "FittedField", "fit", "load"), "staf.api"),
-    **dict.fromkeys(("ManyFits", "fit_many"), "staf.many"),
-    **dict.fromkeys(("learn_start", "load_start", "save_start"), "staf.many_start"),
+    **dict.fromkeys(("ManyFits", "fit_many"), "staf.many.fitting"),
+    **dict.fromkeys(("learn_start", "load_start", "save_start"), "staf.many.start"),
     **dict.fromkeys(("WindowedField", "WindowedFit", "fit_windows", "load_windows"), "staf.windows"),
     **dict.fromkeys(("FieldSet", "StackedFields", "load_many"), "staf.storage.field_set"),
     **dict.fromkeys(("convert_sirens",), "staf.storage.sets.foreign"),
@@ -76,11 +76,11 @@ if TYPE_CHECKING:
     from staf.kinds.cloud.task import SignedDistance as SignedDistance
     from staf.kinds.scene.task import Radiance as Radiance
     from staf.kinds.shape.task import Occupancy as Occupancy
-    from staf.many import ManyFits as ManyFits
-    from staf.many import fit_many as fit_many
-    from staf.many_start import learn_start as learn_start
-    from staf.many_start import load_start as load_start
-    from staf.many_start import save_start as save_start
+    from staf.many.fitting import ManyFits as ManyFits
+    from staf.many.fitting import fit_many as fit_many
+    from staf.many.start import learn_start as learn_start
+    from staf.many.start import load_start as load_start
+    from staf.many.start import save_start as save_start
     from staf.nn import CoordinateMLP as CoordinateMLP
     from staf.nn import SineSeries as SineSeries
     from staf.nn import ffn as ffn

@@ -14,7 +14,7 @@ from staf._documents import Record
 from staf.api import FittedField, as_signal, load
 from staf.kinds import Audio
 from staf.kinds.audio.window_spans import Span, joined, spans
-from staf.many import fit_many
+from staf.many.fitting import fit_many
 from staf.metrics import log_spectral_distance
 from staf.planning import Plan
 from staf.signals import SignalError

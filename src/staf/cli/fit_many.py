@@ -92,7 +92,7 @@ def run(options: FitMany, terminal: Terminal) -> int:
         raise UserError(f"there is no model {options.model!r}{did_you_mean(options.model, MODEL_NAMES)}")
     out = options.place()
     arguments = options.checked(len(files))
-    from staf.many import fit_many
+    from staf.many.fitting import fit_many
 
     def explain(plan: Plan, names: list[str]) -> None:
         # Plans list their reasons, or name each one's topic.

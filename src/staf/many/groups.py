@@ -10,7 +10,7 @@ from typing import Self
 import torch
 
 from staf.api import Fit
-from staf.many_plans import Job
+from staf.many.plans import Job
 from staf.ops.execution import Execution
 from staf.planning.plans import points_of
 from staf.tasks import task_for

@@ -11,7 +11,7 @@ from typing import Any
 
 from staf._extras import need
 from staf._files import WriteError
-from staf.many_units import Source, Tally, UnitFitter, Work, unit_size, with_hint
+from staf.many.units import Source, Tally, UnitFitter, Work, unit_size, with_hint
 from staf.storage.sets import Entry, SetFolder
 from staf.training.progress import Progress
 

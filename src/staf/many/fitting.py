@@ -13,10 +13,10 @@ from typing import Any
 import torch
 
 from staf.api import Fit, as_callbacks, as_signal, choose_device
-from staf.many_groups import Share, capacity, fit_group, together
-from staf.many_plans import Job, PlanBy, Planner
-from staf.many_sets import fit_set, names_of
-from staf.many_units import Work
+from staf.many.groups import Share, capacity, fit_group, together
+from staf.many.plans import Job, PlanBy, Planner
+from staf.many.sets import fit_set, names_of
+from staf.many.units import Work
 from staf.planning.plans import Budget, Plan, points_of
 from staf.storage.folder import FieldFolder
 from staf.tasks import task_for

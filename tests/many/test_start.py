@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import staf
-from staf.many_start import FIRST_RATE, RATE_RATE, START_RATE, learn_start, load_start, save_start
+from staf.many.start import FIRST_RATE, RATE_RATE, START_RATE, learn_start, load_start, save_start
 
 
 def faces(count, seed=0):

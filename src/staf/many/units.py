@@ -13,8 +13,8 @@ import torch
 from staf._files import WriteError
 from staf._jsonable import digest
 from staf.api import Fit, as_signal, choose_device
-from staf.many_groups import Share, capacity, fit_group, together
-from staf.many_plans import Job, PlanBy, Planner
+from staf.many.groups import Share, capacity, fit_group, together
+from staf.many.plans import Job, PlanBy, Planner
 from staf.planning.plans import Budget, Plan, points_of
 from staf.storage.sets import Entry, Finished, Place, SetFolder
 from staf.storage.sets.folder import entries_of

@@ -12,8 +12,8 @@ import pytest
 import torch
 
 import staf
-from staf import many_cluster
 from staf._files import WriteError
+from staf.many import cluster as many_cluster
 
 
 def small():
@@ -88,7 +88,7 @@ class _Task:
 def run(monkeypatch, paths, out, dies, **more):
     ray = StandIn(dies)
     monkeypatch.setattr(many_cluster, "need", lambda extra, module: ray)
-    monkeypatch.setattr("staf.many_units.UNIT_ON_CPU", 4)
+    monkeypatch.setattr("staf.many.units.UNIT_ON_CPU", 4)
     outcome = staf.fit_many(paths, plan=small(), out=out, cluster="auto", progress=False, **more)
     return outcome, ray
 
@@ -118,7 +118,7 @@ def test_what_a_dead_worker_has_written_is_not_fitted_again(paths, tmp_path, mon
 
     trained = []
     monkeypatch.setattr(
-        "staf.many_groups.train", lambda t, f, r, **o: trained.extend(o["names"]) or train(t, f, r, **o)
+        "staf.many.groups.train", lambda t, f, r, **o: trained.extend(o["names"]) or train(t, f, r, **o)
     )
     outcome, _ = run(monkeypatch, paths, tmp_path / "set", lambda names, call: "after" if call == 1 else None)
     assert sorted(trained) == [path.stem for path in paths]

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from staf._files import WriteError
-from staf.many_cluster import connected, run_on_cluster
-from staf.many_units import Prepared, Source, Tally, UnitFitter, Work, unit_size, with_hint
+from staf.many.cluster import connected, run_on_cluster
+from staf.many.units import Prepared, Source, Tally, UnitFitter, Work, unit_size, with_hint
 from staf.planning.plans import Plan
 from staf.storage.folder import unique_names
 from staf.storage.sets import SetFolder

@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader
 
 import staf
 from staf._files import WriteError
-from staf.many_units import UnitFitter
+from staf.many.units import UnitFitter
 from staf.storage.sets import SetFolder
 from staf.training import Interrupted, train
 
@@ -77,7 +77,7 @@ def test_no_bit_depends_on_the_unit_the_order_or_the_threads(paths, tmp_path, mo
     other = tmp_path / "odd.npy"
     np.save(other, pictures(1, size=5)[0])
     fit([*paths, other], tmp_path / "a")
-    monkeypatch.setattr("staf.many_units.UNIT_ON_CPU", 2)
+    monkeypatch.setattr("staf.many.units.UNIT_ON_CPU", 2)
     threads = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
@@ -105,7 +105,7 @@ def test_a_broken_input_is_reported_and_retried_when_it_is_there(paths, tmp_path
 def test_resume_fits_what_is_missing_and_what_has_changed(paths, tmp_path, monkeypatch):
     trained = []
     monkeypatch.setattr(
-        "staf.many_groups.train", lambda t, f, r, **o: trained.extend(o["names"]) or train(t, f, r, **o)
+        "staf.many.groups.train", lambda t, f, r, **o: trained.extend(o["names"]) or train(t, f, r, **o)
     )
     fit(paths[:4], tmp_path / "set")
     np.save(paths[1], 255 - pictures(2)[1])
@@ -128,14 +128,14 @@ def test_shards_that_a_killed_run_has_left_are_adopted(paths, tmp_path, monkeypa
     def killed(*arguments):
         raise SystemExit(137)
 
-    monkeypatch.setattr("staf.many_units.SHARD_SECONDS", 0.0)
+    monkeypatch.setattr("staf.many.units.SHARD_SECONDS", 0.0)
     monkeypatch.setattr(SetFolder, "commit", lambda self, entries, failures: killed() if entries else None)
     with pytest.raises(SystemExit):
         fit(paths, tmp_path / "set")
     monkeypatch.undo()
     trained = []
     monkeypatch.setattr(
-        "staf.many_groups.train", lambda t, f, r, **o: trained.extend(o["names"]) or train(t, f, r, **o)
+        "staf.many.groups.train", lambda t, f, r, **o: trained.extend(o["names"]) or train(t, f, r, **o)
     )
     fit(paths, tmp_path / "set", resume=True)
     assert trained == [path.stem for path in paths[1:]]
@@ -145,9 +145,9 @@ def test_shards_that_a_killed_run_has_left_are_adopted(paths, tmp_path, monkeypa
 
 KILLED = """
 import sys
-from staf import many_groups, many_units
+from staf.many import groups as many_groups, units as many_units
 from staf.training import train
-from tests.test_many_sets import fit
+from tests.many.test_sets import fit
 
 fitted = []
 
@@ -174,7 +174,7 @@ def test_a_process_that_is_killed_loses_nothing_that_is_finished(paths, tmp_path
         process.kill()
     trained = []
     monkeypatch.setattr(
-        "staf.many_groups.train", lambda t, f, r, **o: trained.extend(o["names"]) or train(t, f, r, **o)
+        "staf.many.groups.train", lambda t, f, r, **o: trained.extend(o["names"]) or train(t, f, r, **o)
     )
     fit(paths, tmp_path / "set", resume=True)
     assert trained == [path.stem for path in paths[2:]]
@@ -228,7 +228,7 @@ def test_a_full_disk_keeps_what_is_written_and_says_how_to_continue(paths, tmp_p
                 raise WriteError(errno.ENOSPC, f"cannot write {path}: the disk is full")
         real(path, data)
 
-    monkeypatch.setattr("staf.many_units.SHARD_SECONDS", 0.0)
+    monkeypatch.setattr("staf.many.units.SHARD_SECONDS", 0.0)
     monkeypatch.setattr(place, "atomic_write", full)
     with pytest.raises(WriteError, match=r"disk is full; 3 fields are in .*resume=True"):
         fit(paths, tmp_path / "set")
@@ -248,7 +248,7 @@ def test_ctrl_c_keeps_what_is_finished(paths, tmp_path, monkeypatch):
             raise Interrupted("stopped", None, signal.SIGINT, 1)
         return train(tasks, fields, recipe, **options)
 
-    monkeypatch.setattr("staf.many_groups.train", stop)
+    monkeypatch.setattr("staf.many.groups.train", stop)
     with pytest.raises(Interrupted, match=r"Ctrl-C; finished fits are in .*resume=True"):
         fit(paths, tmp_path / "set")
     assert staf.FieldSet(tmp_path / "set").names == ["0", "1"]
@@ -304,7 +304,7 @@ def test_what_a_set_cannot_do_is_refused(tmp_path, options, message):
 
 
 def test_a_key_names_data_recipe_network_start_and_seed(tmp_path):
-    from staf.many_units import Source, Work, key_of
+    from staf.many.units import Source, Work, key_of
 
     def key(picture, seed=0, steps=3, width=8):
         plan = staf.Plan(

@@ -28,7 +28,7 @@ def small(monkeypatch):
 
         return staf.Plan(factory, staf.recipes.default(steps=budget.steps))
 
-    monkeypatch.setattr("staf.many_plans.make_plan", plan)
+    monkeypatch.setattr("staf.many.plans.make_plan", plan)
 
 
 def test_each_equals_its_own_fit(small):
@@ -83,12 +83,12 @@ def test_an_interrupted_run_goes_on_where_it_stopped(small, tmp_path, monkeypatc
         trained.append(len(tasks))
         return real(tasks, fields, recipe, **options)
 
-    monkeypatch.setattr("staf.many_groups.train", stop_after_two)
+    monkeypatch.setattr("staf.many.groups.train", stop_after_two)
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
         staf.fit_many(paths, steps=2, out=out, at_once=2, progress=False)
     assert len(json.loads((out / "index.json").read_text())["fields"]) == 4
-    monkeypatch.setattr("staf.many_groups.train", lambda t, f, r, **o: trained.append(len(t)) or real(t, f, r, **o))
+    monkeypatch.setattr("staf.many.groups.train", lambda t, f, r, **o: trained.append(len(t)) or real(t, f, r, **o))
     with pytest.raises(FileExistsError, match="resume=True"):
         staf.fit_many(paths, steps=2, out=out, progress=False)
     fits = staf.fit_many(paths, steps=2, out=out, resume=True, progress=False)
@@ -117,7 +117,7 @@ def test_running_out_of_memory_halves_the_group(small, monkeypatch, capsys):
             raise torch.OutOfMemoryError("out of memory")
         return real(tasks, fields, recipe, **options)
 
-    monkeypatch.setattr("staf.many_groups.train", greedy)
+    monkeypatch.setattr("staf.many.groups.train", greedy)
     fits = staf.fit_many(pictures(5), steps=2, progress=True)
     assert sizes == [5, 2, 2, 1]
     assert len(fits) == 5
@@ -141,7 +141,7 @@ def test_ctrl_c_says_how_many_are_done_and_how_to_go_on(small, tmp_path, monkeyp
     def stop(*arguments, **options):
         raise Interrupted("stopped", None, signal.SIGTERM, 1)
 
-    monkeypatch.setattr("staf.many_groups.train", stop)
+    monkeypatch.setattr("staf.many.groups.train", stop)
     with pytest.raises(Interrupted, match=r"SIGTERM with 0 of 2 fits done.*resume=True") as caught:
         staf.fit_many(pictures(2), steps=2, out=tmp_path / "out", progress=False)
     assert caught.value.signal_number == signal.SIGTERM
@@ -187,7 +187,7 @@ def test_a_model_by_name_and_by_plan():
 
 def test_networks_that_read_their_signal_are_fitted_one_after_another(monkeypatch):
     sizes = []
-    monkeypatch.setattr("staf.many_groups.train", lambda t, f, r, **o: sizes.append(len(t)) or train(t, f, r, **o))
+    monkeypatch.setattr("staf.many.groups.train", lambda t, f, r, **o: sizes.append(len(t)) or train(t, f, r, **o))
 
     def factory(generator):
         return staf.incode(2, 3, width=8, depth=2, generator=generator)

@@ -7,7 +7,7 @@ import pytest
 
 import staf
 from staf.kinds import Audio, Image
-from staf.many_plans import Planner
+from staf.many.plans import Planner
 from staf.planning import Budget
 
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from staf.api import as_signal, choose_device
-from staf.many_plans import Planner
+from staf.many.plans import Planner
 from staf.planning.plans import Budget, Plan, points_of
 from staf.storage.file import FileError, Header, build_empty, compare_shapes, read_header, read_tensors, write
 from staf.tasks import task_for
