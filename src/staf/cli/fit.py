@@ -48,7 +48,7 @@ class FitShared(Overrides, FitOptions):
     """Options of `staf fit` for every kind of signal."""
 
     file: Annotated[Positional[Path | None], arg(metavar="FILE", help_behavior_hint="")] = None
-    """The signal: an image, audio, a mesh or point cloud, a video, an array (NPY, NPZ), or a scene's folder."""
+    """The signal: an image, audio, a mesh or point cloud, a video, an array or scan, or a scene's folder."""
     continue_: Annotated[Path | None, arg(name="continue", metavar="RUN", help_behavior_hint="")] = None
     """Train the field of a finished run further, --steps +1000 for so many steps more; FILE may be left out."""
     view: Flag = False

@@ -21,7 +21,7 @@ Size = Annotated[str | None, arg(metavar="WxH", help_behavior_hint="")]
 
 @dataclass(frozen=True, kw_only=True)
 class Fit(FitKind):
-    """Fit a field to an image.
+    """Fit a field to an image; with a file of another kind before --help, the options of that kind are shown.
 
     The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, the reconstruction, history.csv,
     metrics.json, config.json and report.html. Ctrl-C ends the training and writes what there is, and a
