@@ -1,14 +1,15 @@
 """Kill workers and drivers of a cluster run at random moments, and compare the set with an undisturbed one.
 
-`python -m benchmarks.sweeps.killed_cluster --workers 20 --drivers 20 --alone 20` fits small pictures on a Ray cluster
-of this machine, and (`--alone`) in one process without a cluster. A process is ended by SIGKILL, so that it can do
-nothing about it. A killed driver is started again with resume. At the end every field must be there once, with the bits
-of a run in one process without a cluster.
+`python -m benchmarks.sweeps.killed_cluster --workers 20 --drivers 20 --alone 20 --out RESULT.json` fits small pictures
+on a Ray cluster of this machine, and (`--alone`) in one process without a cluster. A process is ended by SIGKILL, so
+that it can do nothing about it. A killed driver is started again with resume. At the end every field must be there
+once, with the bits of a run in one process without a cluster; the exit code says whether that is so.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import signal
@@ -16,12 +17,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
 import staf
+from staf import many_units
+from staf._machine import provenance
 from staf.planning import recipes
 from staf.storage.sets.place import Place
 from staf.storage.sets.shard import SHARDS, Shard
@@ -87,11 +92,11 @@ def end(processes: list[int]) -> None:
             continue
 
 
-def kill_workers(driver: subprocess.Popen[bytes], count: int, rng: random.Random) -> int:
+def kill_workers(driver: subprocess.Popen[bytes], count: int, longest: float, rng: random.Random) -> int:
     """Kill workers that are fitting, one after another; returns how many."""
     killed = 0
     while killed < count and driver.poll() is None:
-        time.sleep(rng.uniform(0.5, 3.0))
+        time.sleep(rng.uniform(0.0, longest))
         workers = [pid for pid, command in descendants(driver.pid).items() if "ray::fit_unit" in command]
         if workers:
             end([rng.choice(workers)])
@@ -99,14 +104,16 @@ def kill_workers(driver: subprocess.Popen[bytes], count: int, rng: random.Random
     return killed
 
 
-def kill_drivers(inputs: Path, out: Path, steps: int, count: int, rng: random.Random) -> int:
+def kill_drivers(inputs: Path, out: Path, steps: int, count: int, longest: float, rng: random.Random) -> int:
     """Start drivers and kill each at a random moment, until the work is done; returns how many were killed."""
     killed = 0
     while killed < count:
         driver = started(inputs, out, steps)
-        while driver.poll() is None and not any("ray::fit_unit" in c for c in descendants(driver.pid).values()):
-            time.sleep(0.1)
-        time.sleep(rng.uniform(0.0, 4.0))
+        # One in four dies while Ray starts, the others while the workers fit.
+        if rng.random() < 0.75:
+            while driver.poll() is None and not any("ray::fit_unit" in c for c in descendants(driver.pid).values()):
+                time.sleep(0.1)
+        time.sleep(rng.uniform(0.0, longest))
         below = list(descendants(driver.pid))
         if driver.poll() == 0:
             return killed
@@ -118,21 +125,23 @@ def kill_drivers(inputs: Path, out: Path, steps: int, count: int, rng: random.Ra
         driver.wait()
         killed += 1
         # Half of the time the workers are left to finish their unit without a driver.
-        time.sleep(rng.choice([0.0, 3.0]))
+        time.sleep(rng.choice([0.0, longest / 4]))
         end(below)
     while started(inputs, out, steps).wait() != 0:
         print("  the last driver is started again", flush=True)
     return killed
 
 
-def kill_alone(inputs: Path, out: Path, steps: int, count: int, rng: random.Random) -> int:
+def kill_alone(inputs: Path, out: Path, steps: int, count: int, longest: float, rng: random.Random) -> int:
     """Kill processes that fit without a cluster, each at a random moment; returns how many before the work was done."""
     for killed in range(count):
         process = os.fork()
         if process == 0:
+            # Shards are written often, so that some die between a shard and the index.
+            many_units.SHARD_SECONDS = longest / 20
             drive(inputs, out, steps, None)
             os._exit(0)
-        time.sleep(rng.uniform(0.0, 3.0))
+        time.sleep(rng.uniform(0.0, longest))
         os.kill(process, signal.SIGKILL)
         if os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0:
             return killed
@@ -140,19 +149,28 @@ def kill_alone(inputs: Path, out: Path, steps: int, count: int, rng: random.Rand
     return count
 
 
-def compare(out: Path, reference: Path) -> str:
-    """A sentence on the two sets."""
+def compare(out: Path, reference: Path) -> dict[str, int]:
+    """What a set has of another one."""
     disturbed, undisturbed = staf.FieldSet(out), staf.FieldSet(reference)
-    names = undisturbed.names
-    pairs = [(disturbed.weights(name), undisturbed.weights(name)) for name in names]
-    same = [all(torch.equal(one[key], tensor) for key, tensor in other.items()) for one, other in pairs]
+    same = 0
+    for name in set(disturbed.names) & set(undisturbed.names):
+        one, other = disturbed.weights(name), undisturbed.weights(name)
+        same += one.keys() == other.keys() and all(torch.equal(one[key], other[key]) for key in other)
     place = Place(out)
     written = [entry["name"] for shard in place.names(SHARDS) for entry in Shard(place, shard).fields]
-    return (
-        f"{len(disturbed)} of {len(undisturbed)} fields, {len(set(disturbed.names))} different names, "
-        f"{sum(same)} equal bit for bit, {len(written) - len(set(written))} written twice, "
-        f"{len(disturbed.failures)} failures"
-    )
+    return {
+        "pictures": len(undisturbed),
+        "fields": len(disturbed),
+        "equal_bit_for_bit": same,
+        "written_twice": len(written) - len(set(written)),
+        "failures": len(disturbed.failures),
+    }
+
+
+def is_whole(row: dict[str, Any]) -> bool:
+    """Whether nothing was lost, nothing changed and nothing was written twice."""
+    lost = row["pictures"] - min(row["fields"], row["equal_bit_for_bit"])
+    return not lost and not row["written_twice"] and not row["failures"]
 
 
 def main() -> None:
@@ -163,6 +181,7 @@ def main() -> None:
     parser.add_argument("--pictures", type=int, default=200)
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, help="a JSON file for the result")
     parser.add_argument("--drive", nargs=2, type=Path, metavar=("INPUTS", "OUT"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.drive:
@@ -174,27 +193,38 @@ def main() -> None:
     values = np.random.default_rng(options.seed)
     for number in range(options.pictures):
         np.save(inputs / f"{number:05d}.npy", values.integers(0, 256, (12, 12, 3), np.uint8))
-    began = time.monotonic()
+    began, rows = time.monotonic(), []
     drive(inputs, folder / "reference", options.steps, None)
-    alone = time.monotonic() - began
-    print(f"in one process: {options.pictures} pictures in {alone:.1f} s", flush=True)
-    killed = number = 0
-    while killed < options.alone:
-        out, number = folder / f"alone-{number}", number + 1
-        killed += kill_alone(inputs, out, options.steps, options.alone - killed, rng)
-        print(f"{killed} processes killed: {compare(out, folder / 'reference')}", flush=True)
-    killed = number = 0
-    while killed < options.workers:
-        out, number = folder / f"workers-{number}", number + 1
+    # A part of the whole work, so that moments are spread over it whatever the speed of the machine.
+    longest = (time.monotonic() - began) / 4
+    print(f"undisturbed: {options.pictures} pictures in {4 * longest:.1f} s", flush=True)
+
+    def until(what: str, count: int, disturb: Callable[[Path, int], int]) -> None:
+        """Disturb runs until so many processes were killed; one run may end before."""
+        killed = number = 0
+        while killed < count:
+            out, number = folder / f"{what}-{number}", number + 1
+            now = disturb(out, count - killed)
+            killed += now
+            rows.append({"what": what, "killed": now, **compare(out, folder / "reference")})
+            print(rows[-1], flush=True)
+
+    def workers(out: Path, count: int) -> int:
         driver = started(inputs, out, options.steps)
-        killed += kill_workers(driver, options.workers - killed, rng)
-        code = driver.wait()
-        print(f"{killed} workers killed, exit code {code}: {compare(out, folder / 'reference')}", flush=True)
-    killed = number = 0
-    while killed < options.drivers:
-        out, number = folder / f"drivers-{number}", number + 1
-        killed += kill_drivers(inputs, out, options.steps, options.drivers - killed, rng)
-        print(f"{killed} drivers killed: {compare(out, folder / 'reference')}", flush=True)
+        killed = kill_workers(driver, count, longest, rng)
+        # On a busy machine Ray may not start in time.
+        while driver.wait() != 0:
+            driver = started(inputs, out, options.steps)
+        return killed
+
+    until("process", options.alone, lambda out, count: kill_alone(inputs, out, options.steps, count, longest, rng))
+    until("worker", options.workers, workers)
+    until("driver", options.drivers, lambda out, count: kill_drivers(inputs, out, options.steps, count, longest, rng))
+    if options.out is not None:
+        settings = {"pictures": options.pictures, "steps": options.steps, "seed": options.seed}
+        result = {**provenance("cpu"), "settings": settings, "runs": rows}
+        options.out.write_text(json.dumps(result, indent=1) + "\n")
+    sys.exit(0 if all(map(is_whole, rows)) else 1)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +19,8 @@ from staf.training.progress import Progress
 ATTEMPTS = 5
 # Only entries of the index travel: Ray's own default is a third of the memory.
 OBJECT_STORE_BYTES = 2**27
+# Ray itself tries an address that nobody answers at for minutes.
+ANSWER_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -40,41 +43,39 @@ def fit_unit(unit: list[Source], work: Work) -> tuple[list[Entry], dict[str, str
     return entries, failures
 
 
-def run_on_cluster(sources: Sequence[Source], work: Work, address: str, folder: SetFolder, tally: Tally) -> None:
+def run_on_cluster(sources: Sequence[Source], work: Work, ray: Any, folder: SetFolder, tally: Tally) -> None:
     """Hand out units to the cluster's workers until all are done; the index is written here alone."""
-    ray = need("cluster", "ray")
-    with _connected(ray, address):
-        on_gpu = work.device != "cpu" and ray.cluster_resources().get("GPU", 0) >= 1
-        # Only a worker knows its GPU's number, which Ray makes the first.
-        work = replace(work, url=folder.place.absolute(), device="cuda" if on_gpu else "cpu")
-        size = unit_size(work, work.device or "cpu")
-        waiting = [_Unit(list(sources[start : start + size])) for start in range(0, len(sources), size)][::-1]
-        task = ray.remote(num_cpus=1, num_gpus=1 if on_gpu else 0, max_retries=0)(fit_unit)
-        shared = ray.put(work)
-        running: dict[Any, _Unit] = {}
-        while waiting or running:
-            # Nodes may join and leave; one unit more than is running keeps each worker busy.
-            slots = max(1, int(ray.cluster_resources().get("GPU" if on_gpu else "CPU", 1)))
-            while waiting and len(running) < 2 * slots:
-                unit = waiting.pop()
-                running[task.remote(unit.sources, shared)] = unit
-            done, _ = ray.wait(list(running), num_returns=1, timeout=1.0)
-            for reference in done:
-                unit = running.pop(reference)
-                try:
-                    entries, failures = ray.get(reference)
-                except ray.exceptions.RayTaskError as error:
-                    cause = error.cause
-                    if isinstance(cause, WriteError):
-                        raise with_hint(cause, folder) from None
-                    if isinstance(cause, ValueError):
-                        raise cause from None
-                    waiting.extend(_again(unit, folder, f"the worker failed: {cause}"))
-                except ray.exceptions.RayError as error:
-                    waiting.extend(_again(unit, folder, f"the worker died: {str(error).splitlines()[0]}"))
-                else:
-                    folder.commit(entries, failures)
-                    _show(tally, entries)
+    on_gpu = work.device != "cpu" and ray.cluster_resources().get("GPU", 0) >= 1
+    # Only a worker knows its GPU's number, which Ray makes the first.
+    work = replace(work, url=folder.place.absolute(), device="cuda" if on_gpu else "cpu")
+    size = unit_size(work, work.device or "cpu")
+    waiting = [_Unit(list(sources[start : start + size])) for start in range(0, len(sources), size)][::-1]
+    task = ray.remote(num_cpus=1, num_gpus=1 if on_gpu else 0, max_retries=0)(fit_unit)
+    shared = ray.put(work)
+    running: dict[Any, _Unit] = {}
+    while waiting or running:
+        # Nodes may join and leave; one unit more than is running keeps each worker busy.
+        slots = max(1, int(ray.cluster_resources().get("GPU" if on_gpu else "CPU", 1)))
+        while waiting and len(running) < 2 * slots:
+            unit = waiting.pop()
+            running[task.remote(unit.sources, shared)] = unit
+        done, _ = ray.wait(list(running), num_returns=1, timeout=1.0)
+        for reference in done:
+            unit = running.pop(reference)
+            try:
+                entries, failures = ray.get(reference)
+            except ray.exceptions.RayTaskError as error:
+                cause = error.cause
+                if isinstance(cause, WriteError):
+                    raise with_hint(cause, folder) from None
+                if isinstance(cause, (ValueError, ImportError)):
+                    raise cause from None
+                waiting.extend(_again(unit, folder, f"the worker failed: {cause}"))
+            except ray.exceptions.RayError as error:
+                waiting.extend(_again(unit, folder, f"the worker died: {str(error).splitlines()[0]}"))
+            else:
+                folder.commit(entries, failures)
+                _show(tally, entries)
 
 
 def _again(unit: _Unit, folder: SetFolder, reason: str) -> list[_Unit]:
@@ -101,23 +102,37 @@ def _show(tally: Tally, entries: Sequence[Entry]) -> None:
 
 
 @contextlib.contextmanager
-def _connected(ray: Any, address: str) -> Iterator[None]:
-    """A connection to the cluster at an address; "auto" is one that runs, "local" one started for this call."""
+def connected(address: str, places: Sequence[str]) -> Iterator[Any]:
+    """Ray, connected to the cluster at an address; "auto" is one that runs, "local" one started for this call.
+
+    `places` are read or written by the workers.
+    """
+    for place in places:
+        if place.startswith("memory://"):
+            raise ValueError(f"a cluster needs places that all its processes reach, got {place}, of this process alone")
+    ray = need("cluster", "ray")
     if ray.is_initialized():
-        yield
+        yield ray
         return
-    options = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
-    start = {"address": "local", "object_store_memory": OBJECT_STORE_BYTES, **options}
+    options = {"log_to_driver": False, "logging_level": "ERROR"}
     if address == "local":
-        ray.init(**start)
+        ray.init("local", object_store_memory=OBJECT_STORE_BYTES, include_dashboard=False, **options)
     else:
         try:
-            ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-        except ConnectionError:
+            _call(address)
+            ray.init(address, **options)
+        except (ConnectionError, TimeoutError, socket.gaierror):
             raise ConnectionError(
                 f"cluster {address!r} does not answer: start one with `ray start --head`, or use cluster='local'"
             ) from None
     try:
-        yield
+        yield ray
     finally:
         ray.shutdown()
+
+
+def _call(address: str) -> None:
+    """Open the port that an address names, if it names one; nobody there is a ConnectionError or a TimeoutError."""
+    host, mark, port = address.rpartition("://")[2].rpartition(":")
+    if mark and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS).close()

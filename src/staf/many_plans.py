@@ -108,9 +108,11 @@ class Planner:
 
 
 def _hash_of(field: nn.Module) -> str:
-    """A hash of a field's tensors."""
+    """A hash of a field's tensors, and of the rates that a learnt start brings along."""
     content = hashlib.sha256()
-    for name, tensor in field.state_dict().items():
+    learnt = getattr(field, "learnt_rates", None)
+    rates = {} if learnt is None else {f"rate of {name}": tensor for name, tensor in learnt.tensors.items()}
+    for name, tensor in {**field.state_dict(), **rates}.items():
         plain = torch.view_as_real(tensor) if tensor.is_complex() else tensor
         content.update(name.encode() + plain.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes())
     return content.hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from staf._files import WriteError
-from staf.many_cluster import run_on_cluster
+from staf.many_cluster import connected, run_on_cluster
 from staf.many_units import Prepared, Source, Tally, UnitFitter, Work, unit_size, with_hint
 from staf.planning.plans import Plan
 from staf.storage.folder import unique_names
@@ -33,22 +34,25 @@ def fit_set(
     """Fit each source that the set does not have yet; returns the set with its index up to date."""
     if tags is not None and len(tags) != len(sources):
         raise ValueError(f"tags must be as many as the signals, got {len(tags)} and {len(sources)}")
-    folder = SetFolder.begin(work.url, _settings(work), resume=resume, overwrite=overwrite)
-    index, names = folder.index, names_of(sources)
-    given = [_absolute(source) for source in sources]
-    listed = [index.entries.get(name) for name in names]
-    units = [
-        Source(name, one, dict(tags[number]) if tags is not None else {}, None if entry is None else entry.key)
-        for number, (name, one, entry) in enumerate(zip(names, given, listed, strict=True))
-    ]
-    total = sum(entry is None for entry in listed)
-    with Progress(total, None, choose_mode(progress), title="networks", counted="finished", rate=True) as bar:
-        tally = Tally(bar, max(total, 1))
-        if cluster is None:
-            _run_here(units, UnitFitter(work, callbacks), folder, tally, on_plan)
-        else:
-            run_on_cluster(units, work, cluster, folder, tally)
-    index.merge()
+    names, given = names_of(sources), [_absolute(source) for source in sources]
+    # Before anything is written: a cluster that does not answer leaves no set behind.
+    urls = [work.url, *(one for one in given if isinstance(one, str))]
+    with contextlib.nullcontext() if cluster is None else connected(cluster, urls) as ray:
+        folder = SetFolder.begin(work.url, _settings(work), resume=resume, overwrite=overwrite)
+        index = folder.index
+        listed = [index.entries.get(name) for name in names]
+        units = [
+            Source(name, one, dict(tags[number]) if tags is not None else {}, None if entry is None else entry.key)
+            for number, (name, one, entry) in enumerate(zip(names, given, listed, strict=True))
+        ]
+        total = sum(entry is None for entry in listed)
+        with Progress(total, None, choose_mode(progress), title="networks", counted="finished", rate=True) as bar:
+            tally = Tally(bar, max(total, 1))
+            if ray is None:
+                _run_here(units, UnitFitter(work, callbacks), folder, tally, on_plan)
+            else:
+                run_on_cluster(units, work, ray, folder, tally)
+        index.merge()
     return folder
 
 
@@ -72,8 +76,10 @@ def _settings(work: Work) -> dict[str, Any]:
 
 
 def _absolute(source: Any) -> Any:
-    """A path as another process finds it."""
-    return os.path.abspath(source) if isinstance(source, (str, os.PathLike)) else source
+    """A path as another process finds it; a URL as it is."""
+    if not isinstance(source, (str, os.PathLike)) or "://" in str(source):
+        return source
+    return os.path.abspath(source)
 
 
 def _run_here(

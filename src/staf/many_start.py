@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from staf.api import as_signal, choose_device
 from staf.many_plans import Planner
-from staf.ops.execution import Execution
 from staf.planning.plans import Budget, Plan, points_of
-from staf.storage.file import load_field, save_field
+from staf.storage.file import FileError, Header, build_empty, compare_shapes, read_header, read_tensors, write
 from staf.tasks import task_for
-from staf.training import Recipe, train
+from staf.training import Recipe
+from staf.training.optim.learnt import LearntRates
 from staf.training.progress import Progress, choose_mode
-from staf.training.stacked import Copies
+from staf.training.schedules import Constant
+from staf.training.stacked import StackedTask
+from staf.training.task import Batch, Task
 from staf.training.trainees import must_be_alone
+
+# Rates begin here, for losses that are means of squared errors of values in [0, 1].
+FIRST_RATE = 1e-2
+# Adam's rates for the start and for the rates, and the largest norm of a gradient of the start.
+START_RATE, RATE_RATE, LARGEST_NORM = 1e-3, 3e-4, 1.0
+WEIGHTS, RATES = "start/", "rates/"
+
+Tensors = dict[str, Tensor]
 
 
 @dataclass(frozen=True)
 class CopyOf:
-    """Builds a field as a copy of one, with its weights."""
+    """Builds a field as a copy of one, with its weights and its learnt rates."""
 
     field: nn.Module
 
@@ -39,28 +51,31 @@ def learn_start(
     *,
     plan: Plan | None = None,
     model: str | None = None,
-    steps: int = 25,
-    rounds: int = 100,
-    at_once: int = 16,
+    steps: int = 5,
+    rounds: int = 500,
+    at_once: int = 4,
     seed: int = 0,
     device: torch.device | str | None = None,
     progress: bool | None = None,
 ) -> Plan:
-    """A plan whose network starts from weights that are learnt from `sources`, for fits of `steps` steps (Reptile).
+    """A plan whose network starts from learnt weights and steps with learnt rates, for fits of few steps (Meta-SGD).
 
-    In each of `rounds` rounds, `at_once` signals are fitted from the present start theta with the plan's own optimiser
-    and `steps` steps, and the start moves towards the mean of their weights phi_i:
+    From a start theta, signal i is fitted by gradient descent with a rate for each parameter,
 
-        theta <- theta + epsilon_r (mean_i phi_i - theta),   epsilon_r = 1 - r / rounds.
+        phi_0 = theta,   phi_{k+1} = phi_k - r * grad L_i(phi_k),
 
-    Signals are visited in epochs of shuffled order, and must have the same size. Fit others with the plan that is
-    returned, `fit_many(others, plan=start)`, and measure on signals that were not in `sources`.
+    and each of `rounds` rounds moves theta and r down the gradient of the mean of L_i(phi_steps) over `at_once`
+    signals, through all steps (MAML with learnt rates; Adam, with a cosine schedule). Signals are visited in epochs of
+    shuffled order, and must have the same size.
+
+    Fit others with the plan that is returned, `fit_many(others, plan=start)`, for `steps` steps or some times as many,
+    and measure on signals that were not in `sources`. Memory grows with `steps` and `at_once`.
 
     >>> import numpy as np
     >>> pictures = [np.full((4, 4), value, dtype=np.uint8) for value in (150, 200, 250)]
     >>> start = learn_start(pictures, steps=3, rounds=2, at_once=2, progress=False)
-    >>> start.recipe.steps, start.reasons["start"]
-    (3, 'learnt from 3 signals in 2 rounds of 2 fits with 3 steps')
+    >>> start.recipe.steps, start.recipe.optimiser, start.reasons["start"]
+    (3, 'learnt', 'learnt from 3 signals in 2 rounds of 2 fits with 3 steps')
     """
     for name, value in (("steps", steps), ("rounds", rounds), ("at_once", at_once)):
         if value < 1:
@@ -71,47 +86,112 @@ def learn_start(
     if len({points_of(signal) for signal in signals}) > 1:
         raise ValueError("sources must be signals of one size")
     job = Planner(None, plan, model, "size", Budget(steps), seed).job("start", signals[0])
-    recipe, field = job.recipe.replace(steps=steps, seconds=None, target_db=None), job.plan.field(seed)
+    chosen, order = choose_device(device), torch.Generator().manual_seed(seed)
+    field = job.plan.field(seed).to(chosen)
     if must_be_alone(field):
         raise ValueError(f"a start is for networks that train together, got {type(field).__name__}")
-    chosen, order = choose_device(device), torch.Generator().manual_seed(seed)
-    waiting: list[int] = []
+    learning, waiting, began = _Learning(field), list[int](), time.monotonic()
     with Progress(rounds, None, choose_mode(progress), title="start", counted="round") as bar:
         for number in range(rounds):
             while len(waiting) < at_once:
                 waiting += torch.randperm(len(signals), generator=order).tolist()
-            tasks = [task_for(signals[i], recipe.convention) for i in waiting[:at_once]]
+            tasks = [task_for(signals[i], job.recipe.convention).to(chosen) for i in waiting[:at_once]]
             del waiting[:at_once]
-            fields = Copies(copy.deepcopy(field), at_once)
-            results = train(tasks, fields, recipe, seed=seed, execution=Execution(device=chosen), progress=False)
-            _move(field, list(fields), 1.0 - number / rounds)
-            psnr = sum(result.metrics["psnr"] for result in results) / at_once
-            bar.update(number + 1, 10 ** (-psnr / 10), psnr, float(number + 1), (number + 1) / rounds)
+            loss = learning.round(tasks, steps, (1 + math.cos(math.pi * number / rounds)) / 2)
+            psnr = -10 * math.log10(max(loss, 1e-12))
+            bar.update(number + 1, loss, psnr, time.monotonic() - began, (number + 1) / rounds)
+    recipe = Recipe(steps=steps, optimiser="learnt", rate=1.0, schedule=Constant(), convention=job.recipe.convention)
     said = f"learnt from {len(signals)} signals in {rounds} rounds of {at_once} fits with {steps} steps"
-    return Plan(CopyOf(field), recipe, {**job.plan.reasons, "start": said}, "learnt start")
+    return Plan(CopyOf(learning.field("cpu")), recipe, {**job.plan.reasons, "start": said}, "learnt start")
 
 
-def _move(field: nn.Module, fitted: list[nn.Module], share: float) -> None:
-    """Move the tensors of a field by a share of the way to the mean of those of the fitted ones."""
-    states = [one.state_dict() for one in fitted]
-    with torch.no_grad():
-        for name, tensor in field.state_dict().items():
-            if tensor.is_floating_point() or tensor.is_complex():
-                mean = torch.stack([state[name].to(tensor.device) for state in states]).mean(0)
-                tensor.lerp_(mean, share)
+class _Learning:
+    """A start and its rates, and the Adam that moves both."""
+
+    def __init__(self, field: nn.Module) -> None:
+        self._module = field
+        self._fixed = dict(field.named_buffers())
+        self.start = {name: p.detach().clone().requires_grad_() for name, p in field.named_parameters()}
+        self.rates = {
+            name: torch.full(p.shape, FIRST_RATE, device=p.device, requires_grad=True) for name, p in self.start.items()
+        }
+        groups = ((self.start, START_RATE), (self.rates, RATE_RATE))
+        self._adam = torch.optim.Adam([{"params": list(part.values()), "lr": rate} for part, rate in groups])
+
+    def round(self, tasks: Sequence[Task], steps: int, multiplier: float) -> float:
+        """Fit some signals from the start and move the start and the rates; the mean loss after the fits."""
+        batch, single = StackedTask(tasks).whole(), tasks[0].loss
+
+        def one(tensors: Tensors, *parts: Tensor) -> Tensor:
+            bound = lambda x: torch.func.functional_call(self._module, {**tensors, **self._fixed}, (x,))  # noqa: E731
+            return single(bound, Batch(*parts))  # type: ignore[arg-type]
+
+        losses = torch.vmap(one)
+        fitted = {name: tensor.expand(len(tasks), *tensor.shape) for name, tensor in self.start.items()}
+        for _ in range(steps):
+            gradients = torch.autograd.grad(losses(fitted, *batch).sum(), list(fitted.values()), create_graph=True)
+            fitted = {
+                name: tensor - self.rates[name] * gradient
+                for (name, tensor), gradient in zip(fitted.items(), gradients, strict=True)
+            }
+        loss = losses(fitted, *batch).mean()
+        self._adam.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.start.values(), LARGEST_NORM)
+        for group, rate in zip(self._adam.param_groups, (START_RATE, RATE_RATE), strict=True):
+            group["lr"] = rate * multiplier
+        self._adam.step()
+        return float(loss.detach())
+
+    def field(self, device: str) -> nn.Module:
+        """The field with the learnt weights and rates."""
+        with torch.no_grad():
+            for name, parameter in self._module.named_parameters():
+                parameter.copy_(self.start[name])
+        return _with_rates(self._module.to(device), {name: rate.to(device) for name, rate in self.rates.items()})
+
+
+def _with_rates(field: nn.Module, rates: Tensors) -> nn.Module:
+    field.learnt_rates = LearntRates(rates)  # type: ignore[assignment]
+    return field
 
 
 def save_start(start: Plan, path: str | os.PathLike[str]) -> Path:
     """Write a learnt start as one safetensors file, which `load_start` reads."""
-    save_field(path, start.field(), {"recipe": start.recipe.to_plain(), "notes": [start.reasons.get("start", "")]})
+    field = start.field()
+    tensors = {WEIGHTS + name: tensor for name, tensor in field.state_dict().items()}
+    tensors |= {RATES + name: tensor for name, tensor in LearntRates.of(field).tensors.items()}
+    document = {
+        "kind": "start",
+        "architecture": getattr(field, "architecture", None),
+        "recipe": start.recipe.to_plain(),
+    }
+    write(path, tensors, {**document, "notes": [start.reasons.get("start", "")]})
     return Path(path)
 
 
 def load_start(path: str | os.PathLike[str]) -> Plan:
-    """The plan of a file that `save_start` wrote: its weights and its recipe."""
-    field, metadata = load_field(path)
-    recipe = metadata.get("recipe")
-    if not isinstance(recipe, dict):
-        raise ValueError(f"{path} has no recipe: it is not a start that save_start wrote")
-    notes = metadata.get("notes") or ["of a file"]
+    """The plan of a file that `save_start` wrote: its weights, its rates and its recipe."""
+    header = read_header(path)
+    recipe, notes = header.metadata.get("recipe"), header.metadata.get("notes") or ["of a file"]
+    if header.metadata.get("kind") != "start" or not isinstance(recipe, dict):
+        raise FileError(f"{path} is not a start that save_start wrote")
+    field = build_empty(header)
+    compare_shapes(_part(header, WEIGHTS), field.state_dict())
+    rates = {name: torch.empty(p.shape, device="meta") for name, p in field.named_parameters()}
+    compare_shapes(_part(header, RATES), rates)
+    field.load_state_dict(read_tensors(header, WEIGHTS), assign=True)
+    field = _with_rates(field, read_tensors(header, RATES))
     return Plan(CopyOf(field), Recipe.from_plain(recipe), {"start": str(notes[0])}, "learnt start")
+
+
+def _part(header: Header, prefix: str) -> Header:
+    """The header of the tensors whose names begin with a prefix, without it."""
+    names = [name for name in header.shapes if name.startswith(prefix)]
+    pairs = [name.removeprefix(prefix) for name in header.metadata.get("complex", []) if name.startswith(prefix)]
+    return Header(
+        header.path,
+        {**header.metadata, "complex": pairs},
+        {name.removeprefix(prefix): header.shapes[name] for name in names},
+        {name.removeprefix(prefix): header.types[name] for name in names},
+    )

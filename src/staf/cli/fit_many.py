@@ -37,8 +37,8 @@ class FitMany(ManyOptions, BudgetOptions):
     machines of a Ray cluster.
     """
 
-    folder: Annotated[Positional[Path], arg(metavar="DIR")]
-    """The signals, taken in the order of their names."""
+    folder: Annotated[Positional[str], arg(metavar="DIR")]
+    """A folder or a URL with the signals, taken in the order of their names."""
     model: Annotated[str, arg(metavar="NAME", help=f"The network: {', '.join(MODEL_NAMES)}.")] = "staf"
     explain: Flag = False
     """Say what the plans chose, and why."""
@@ -53,11 +53,12 @@ class FitMany(ManyOptions, BudgetOptions):
 
     @property
     def _is_url(self) -> bool:
-        return "://" in (self.out or "")
+        return is_url(self.out or "")
 
     def place(self) -> str:
         """Where the fits go."""
-        return self.out or str(default_folder(self.folder.resolve().name, "many"))
+        name = self.folder.rstrip("/").rpartition("/")[2] if is_url(self.folder) else Path(self.folder).resolve().name
+        return self.out or str(default_folder(name, "many"))
 
     def checked(self, files: int) -> dict[str, Any]:
         """The arguments of `staf.fit_many`, after all that can be checked before the work."""
@@ -146,12 +147,22 @@ def _answering() -> Iterator[None]:
         raise UserError(str(error)) from error
 
 
-def _files(folder: Path) -> list[Path]:
-    if not folder.is_dir():
+def is_url(place: str) -> bool:
+    """Whether a place is named by a URL."""
+    return "://" in place
+
+
+def _files(folder: str) -> list[str]:
+    """The files of a folder or behind a URL, in the order of their names."""
+    from staf.storage.sets.place import Place
+
+    place = Place(folder)
+    here = place.path()
+    if here is not None and not here.is_dir():
         raise UserError(f"{folder} is not a folder: name one that holds signals, or fit a single file with staf fit")
-    files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    files = [f"{place}/{name}" for name in place.names("")]
     if not files:
-        raise UserError(f"{folder} holds no files")
+        raise UserError(f"{folder} holds no files" + ("" if here else ", or there is no such folder"))
     return files
 
 

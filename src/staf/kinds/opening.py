@@ -14,6 +14,7 @@ from staf._extras import MissingExtra
 from staf.kinds.formats import HEAD_BYTES, readable, recognise
 from staf.kinds.plain_arrays import plain_array
 from staf.kinds.registry import kind_of_folder, kinds, resolve
+from staf.kinds.remote import open_url
 from staf.signals.base import Signal
 from staf.signals.errors import SignalError, damage_named
 
@@ -38,7 +39,8 @@ def open(
     axis of at most 16 entries is taken as channels. `kind` and `layout` say otherwise.
 
     Args:
-        source: a path; a numpy array; a tensor; a Pillow image; a signal, which comes back as it is.
+        source: a path; a URL that fsspec opens (`staf[cluster]`); a numpy array; a tensor; a Pillow image; a signal,
+            which comes back as it is.
         name: what to call it; by default the file's name without its suffix, or the name of its kind.
         kind: the kind of signal ("image", "grid", ...) where the data could be of several.
         layout: for images "hwc" or "chw": arrays are (h, w, c) unless told otherwise; for a tensor the channels are the
@@ -59,6 +61,8 @@ def open(
     if isinstance(source, (str, os.PathLike)):
         if layout is not None:
             raise SignalError(f"layout is for arrays and tensors, got layout={layout!r} for the file {str(source)!r}")
+        if isinstance(source, str) and "://" in source:
+            return open_url(source, lambda path: _open_file(path, name, kind, max_pixels))
         return _open_file(Path(source), name, kind, max_pixels)
     if isinstance(source, Signal):
         renamed = copy.copy(source)

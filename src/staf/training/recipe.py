@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from staf.training import schedules
 from staf.training.schedules import Cosine, Schedule
 
-OptimiserName = Literal["adam", "muon", "soap"]
+OptimiserName = Literal["adam", "muon", "soap", "learnt"]
 Precision = Literal["fp32", "bf16x3", "tf32", "tf32-then-bf16x3"]
 
 
@@ -21,7 +21,8 @@ class Recipe:
     `steps` counts optimiser steps; with `epochs` given instead, a step is one mini-batch of `batch` points and an
     epoch visits every point once. `batch=None` is the full batch. Learning rates: `rate` is Adam's (and SOAP's on the
     first and the last layer), `matrix_rate` is Muon's or SOAP's on the hidden matrices, `table_rate` is Adam's on the
-    tables of hash grids, and the rates of C, Omega and Phi are multiples of `rate`.
+    tables of hash grids, and the rates of C, Omega and Phi are multiples of `rate`. The optimiser "learnt" is gradient
+    descent with the rates that a field of `staf.learn_start` brings along, times `rate`.
 
     >>> Recipe(steps=100, batch=None).total_steps(points=65536)
     100
@@ -75,6 +76,8 @@ class Recipe:
             raise ValueError(f"target_db must be finite, got {self.target_db}")
         if not isinstance(self.schedule, Schedule):
             raise TypeError(f"schedule must be Constant, Cosine or Exponential, got {self.schedule!r}")
+        if self.freeze_activations_from is not None and self.optimiser == "learnt":
+            raise ValueError("freeze_activations_from is for adam, muon and soap, got optimiser='learnt'")
         if self.freeze_activations_from is not None and self.freeze_activations_from < 0:
             raise ValueError(f"freeze_activations_from must not be negative, got {self.freeze_activations_from}")
 

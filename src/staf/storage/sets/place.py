@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from staf._extras import need
+from staf._extras import MissingExtra, need
 from staf._files import WriteError, atomic_write
 
 
@@ -29,7 +32,7 @@ class Place:
         self._remote: Any = None
         self._root = ""
         if mark and scheme != "file":
-            self._remote, self._root = need("cluster", "fsspec.core").url_to_fs(self.url)
+            self._remote, self._root = _opened(self.url, scheme)
         else:
             self._root = os.path.abspath(rest if mark else text)
 
@@ -47,14 +50,23 @@ class Place:
     def read(self, name: str, start: int = 0, stop: int | None = None) -> bytes:
         """The bytes of a file, or those from `start` up to `stop`."""
         if self._remote is not None:
-            return self._remote.cat_file(self._full(name), start=start, end=stop)
+            with self._answering():
+                return self._remote.cat_file(self._full(name), start=start, end=stop)
         with open(self._full(name), "rb") as file:
             file.seek(start)
             return file.read() if stop is None else file.read(stop - start)
 
     def size(self, name: str) -> int:
         """How many bytes a file has."""
-        return int(self._remote.size(self._full(name)) if self._remote else os.path.getsize(self._full(name)))
+        if self._remote is None:
+            return os.path.getsize(self._full(name))
+        with self._answering():
+            return int(self._remote.size(self._full(name)))
+
+    def fetch(self, name: str, path: Path) -> None:
+        """Copy a file to a path of this machine."""
+        with self._answering():
+            self._remote.get_file(self._full(name), str(path))
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file whole; a `WriteError` says why that was not possible, and leaves what was there."""
@@ -62,10 +74,11 @@ class Place:
             atomic_write(self._full(name), data)
             return
         try:
-            self._remote.makedirs(self._full(name).rpartition("/")[0], exist_ok=True)
-            self._remote.pipe_file(self._full(name), data)
+            with self._answering():
+                self._remote.makedirs(self._full(name).rpartition("/")[0], exist_ok=True)
+                self._remote.pipe_file(self._full(name), data)
         except OSError as error:
-            raise WriteError(error.errno, f"cannot write {self.url}/{name}: {error}") from error
+            raise WriteError(error.errno, f"cannot write {self.url}/{name}: {error.strerror or error}") from error
 
     def names(self, folder: str) -> list[str]:
         """The files in a folder of this place, sorted; none where there is no such folder."""
@@ -73,7 +86,8 @@ class Place:
             if self._remote is None:
                 found = [entry.name for entry in os.scandir(self._full(folder)) if entry.is_file()]
             else:
-                listed = self._remote.ls(self._full(folder), detail=True, refresh=True)
+                with self._answering():
+                    listed = self._remote.ls(self._full(folder), detail=True, refresh=True)
                 found = [str(entry["name"]).rpartition("/")[2] for entry in listed if entry["type"] == "file"]
         except (FileNotFoundError, NotADirectoryError):
             return []
@@ -81,7 +95,10 @@ class Place:
 
     def exists(self, name: str) -> bool:
         """Whether there is such a file."""
-        return bool(self._remote.exists(self._full(name))) if self._remote else os.path.exists(self._full(name))
+        if self._remote is None:
+            return os.path.exists(self._full(name))
+        with self._answering():
+            return bool(self._remote.exists(self._full(name)))
 
     def delete(self, name: str) -> None:
         """Remove a file, if it is there."""
@@ -89,9 +106,32 @@ class Place:
             if self._remote is None:
                 os.unlink(self._full(name))
             else:
-                self._remote.rm_file(self._full(name))
+                with self._answering():
+                    self._remote.rm_file(self._full(name))
         except FileNotFoundError:
             pass
 
+    @contextlib.contextmanager
+    def _answering(self) -> Iterator[None]:
+        """Around calls of a store, whose library has errors of its own: no credentials, no such bucket, no network."""
+        try:
+            yield
+        except OSError:
+            raise
+        except Exception as error:
+            raise OSError(errno.EIO, f"{self.url} does not answer: {type(error).__name__}: {error}") from error
+
     def _full(self, name: str) -> str:
-        return f"{self._root}/{name}"
+        return f"{self._root}/{name}" if name else self._root
+
+
+def _opened(url: str, scheme: str) -> tuple[Any, str]:
+    """The file system of a URL, and the path in it."""
+    core = need("cluster", "fsspec.core")
+    try:
+        return core.url_to_fs(url)
+    except ImportError as error:
+        raise MissingExtra(f"{url} needs a library that is not installed: {error}", name=error.name) from error
+    except ValueError as error:
+        known = "file, memory, s3, gs, abfs, hf or another that fsspec knows"
+        raise OSError(errno.EPROTONOSUPPORT, f"{url}: {scheme}:// must be {known} ({error})") from None

@@ -1,4 +1,4 @@
-"""The optimisers of one fit: Adam, Muon or SOAP on matrices, and Adam for tables, driven by one multiplier."""
+"""The optimisers of one fit: Adam, Muon or SOAP on matrices, Adam for tables, or learnt rates; one multiplier."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from staf.nn import parameter_roles
+from staf.training.optim.learnt import LearntDescent, LearntRates
 from staf.training.optim.muon import Muon
 from staf.training.optim.soap import Soap
 from staf.training.recipe import Recipe
@@ -21,7 +22,7 @@ SOAP_STATE = (*ADAM_STATE, "left", "left_basis", "right", "right_basis")
 
 
 class Optimiser:
-    """Adam, Muon and SOAP over a field's roles.
+    """Adam, Muon and SOAP over a field's roles, or gradient descent with learnt rates.
 
     Muon trains the hidden matrices; SOAP also the first and the last layer's, with Adam's rate, and complex ones. The
     tables of hash grids have an Adam of their own. The parameters of a stack of networks (`stacked`) have a leading
@@ -39,6 +40,15 @@ class Optimiser:
         self.names = list(trainable)
         self.parameters = list(trainable.values())
         device = self.parameters[0].device
+        self.optimisers: list[torch.optim.Optimizer] = []
+        if recipe.optimiser == "learnt":
+            rates = LearntRates.of(field).tensors
+            self.base_rates = {"learnt": recipe.rate}
+            self._rates = torch.tensor([recipe.rate], device=device)
+            # A stack names its parameters with slashes.
+            own = [rates[name.replace("/", ".")] for name in self.names]
+            self.optimisers.append(LearntDescent(self.parameters, own, self._rates[0]))
+            return
         factors = {role: getattr(recipe, f"{role}_rate") for role in ACTIVATION_ROLES}
         groups: dict[str, list[Tensor]] = {}
         for name, parameter in trainable.items():
@@ -53,7 +63,6 @@ class Optimiser:
             self.base_rates["table"] = recipe.table_rate
         # The groups read their rates from one vector, which a step overwrites in one copy.
         self._rates = torch.tensor(list(self.base_rates.values()), device=device)
-        self.optimisers: list[torch.optim.Optimizer] = []
         if groups:
             self.optimisers.append(_adam(list(groups.values()), self._rates))
         rated = dict(zip(self.base_rates, self._rates, strict=True))
@@ -138,6 +147,8 @@ def _group(role: str, parameter: Tensor, optimiser: str, stacked: bool) -> str:
 
 def _state_names(optimiser: torch.optim.Optimizer, state: dict[str, Tensor]) -> tuple[str, ...]:
     """What a checkpoint holds of a parameter; a side too long for a covariance has none."""
+    if isinstance(optimiser, LearntDescent):
+        return ()
     if isinstance(optimiser, Soap):
         return tuple(name for name in SOAP_STATE if name in state)
     return MUON_STATE if isinstance(optimiser, Muon) else ADAM_STATE
