@@ -212,5 +212,5 @@ STUDY = Study(
     tables,
     draw,
     "pictures, a recording, shapes, faces, a scene: those that are given are used; tones and equations are made",
-    "all parts at the default sizes: 4 min on an H200",
+    "pictures, recordings, shapes, omega0 and codes: 4 min on an H200; the other parts were not timed there",
 )  # fmt: skip

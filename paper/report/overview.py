@@ -38,6 +38,11 @@ def what_is_run(name: str) -> str:
         return "nothing"
     protocols = Counter(str(document["configuration"].get("protocol", "all")) for document in documents)
     images = {image for document in documents for image in document.get("details", {}).get("images", {})}
-    data = f" on {len(images)} images" if images else f" on {len({d['data']['name'] for d in documents})} signals"
+    signals = {document["data"]["name"] for document in documents} if not images else set()
+    data = _counted(len(images), "image") if images else _counted(len(signals), "signal")
     counts = ", ".join(f"{protocol} {count}" for protocol, count in protocols.items())
-    return f"{len(documents)} runs{data} ({counts}), {max(str(d['date'])[:10] for d in documents)}"
+    return f"{_counted(len(documents), 'run')} on {data} ({counts}), {max(str(d['date'])[:10] for d in documents)}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
