@@ -127,10 +127,10 @@ def clearly_best(candidates: Mapping[str, Candidate]) -> str:
     return min(clear, key=lambda name: candidates[name].error, default=usual)
 
 
-def clearly_better(one: Candidate, other: Candidate, least: float = 0.0) -> bool:
-    """Whether one's squared errors are less by `MARGIN` standard errors, and by the share `least` of the other's."""
+def clearly_better(one: Candidate, other: Candidate, least: float = 0.0, margin: float = MARGIN) -> bool:
+    """Whether one's squared errors are less by `margin` standard errors, and by the share `least` of the other's."""
     mean, spread = advantage(one, other)
-    return math.isfinite(one.error) and mean > max(MARGIN * spread, least * other.error**2)
+    return math.isfinite(one.error) and mean > max(margin * spread, least * other.error**2)
 
 
 def advantage(one: Candidate, other: Candidate) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from staf.tasks.inverse import InverseProblem
 
 # Few held-out pixels choose badly between methods: with 92 the choice was wrong in two of ten pictures. Where there
 # are fewer than this, methods without a network are also applied without other parts of what is observed.
-ENOUGH = 1000
+ENOUGH = 600
 # The share of what is observed in each of these parts, and how many there are at most.
 SHARE, MOST = 0.15, 4
 

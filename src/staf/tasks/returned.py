@@ -28,6 +28,8 @@ LEAST_SIDE = 24
 NOTHING_TO_SHARPEN = 2 / 255
 # A mean of several results is returned where the mean squared error is less by this share at least.
 LEAST_GAIN = 1e-3
+# And, among classical methods, by so many standard errors: a mean of them is rarely much worse than the best.
+MEAN_MARGIN = 1.0
 
 
 def returned_denoising(
@@ -136,7 +138,7 @@ def _settled(classical: Mapping[str, Candidate], target: Tensor) -> tuple[dict[s
     """The classical method that is clearly best, or a mean of several that is clearly better; the shares of each."""
     name = clearly_best(classical)
     found = mixture(target, classical)
-    if found is None or not clearly_better(found[1], classical[name], LEAST_GAIN):
+    if found is None or not clearly_better(found[1], classical[name], LEAST_GAIN, MEAN_MARGIN):
         return {name: 1.0}, classical[name]
     return found
 
