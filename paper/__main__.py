@@ -43,6 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         results, failures = run(study, arguments)
         if results:
             print("\n\n".join(table.to_text() for table in study.tables(results)))
+            if arguments.quick:
+                print("A quick check on small data with few steps: these numbers are not results.")
         for failure in failures:
             print(f"failed: {failure.document['label']}: {failure.summary}", file=sys.stderr)
         if not arguments.no_figures and (results or arguments.draw_only):

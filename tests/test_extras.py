@@ -14,7 +14,7 @@ import pytest
 from staf._extras import EXTRAS, MissingExtra, need
 
 PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
-MODULES = {"scikit-image": "skimage", "point-cloud-utils": "point_cloud_utils"}
+MODULES = {"scikit-image": "skimage", "point-cloud-utils": "point_cloud_utils", "PyWavelets": "pywt"}
 OPTIONAL = sorted({module for modules in EXTRAS.values() for module in modules})
 
 

@@ -10,8 +10,6 @@ chosen by looking at the photo but what the default plan chooses.
 from __future__ import annotations
 
 import argparse
-import json
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -21,8 +19,7 @@ import numpy as np
 import torch
 
 import staf
-from staf._files import atomic_write
-from staf._machine import provenance
+from benchmarks.sweeps.rows import Row, measure, options
 from staf.ops.execution import Execution
 from staf.planning import Budget, plan
 from staf.planning.capacity import grid_arguments
@@ -30,7 +27,6 @@ from staf.planning.rules import learning_rate
 from staf.tasks import Reconstruction
 from staf.training.trainer import train
 
-Row = dict[str, Any]
 DECODERS = ("relu", "siren", "finer", "staf")
 # Tiles along each axis.
 TILES = (12, 16)
@@ -122,34 +118,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("photo", type=Path)
     parser.add_argument("--small", type=Path, default=None)
-    parser.add_argument("--out", type=Path, default=None)
-    parser.add_argument("--only", nargs="*", default=[""])
-    parser.add_argument("--limit", type=float, default=float("inf"))
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    options = parser.parse_args()
-    began = time.monotonic()
-    photo = staf.open(options.photo, max_pixels=2**31, kind="image")
-    small = None if options.small is None else staf.open(options.small, kind="image")
-    rows: list[Row] = []
-    for name, make in runs(photo, small, options.device):
-        if not any(word in name for word in options.only):
-            continue
-        if time.monotonic() - began > options.limit:
-            print(f"no time left for: {name}")
-            continue
-        if torch.cuda.is_available():
-            torch.cuda.reset_peak_memory_stats()
-        try:
-            row = {"run": name, **make()}
-        except (RuntimeError, ValueError, NotImplementedError) as error:
-            row = {"run": name, "error": str(error)[:300]}
-        on_gpu = torch.cuda.max_memory_allocated() if torch.cuda.is_available() else 0
-        rows.append({**row, "wall": round(time.monotonic() - began, 1), "gpu_mebibytes": round(on_gpu / 2**20)})
-        shown = {key: round(value, 3) if isinstance(value, float) else value for key, value in rows[-1].items()}
-        print(json.dumps(shown), flush=True)
-        if options.out is not None:
-            document = {**provenance(options.device), "photo": photo.name, "shape": list(photo.shape), "rows": rows}
-            atomic_write(options.out, json.dumps(document, indent=1))
+    given = options(parser)
+    photo = staf.open(given.photo, max_pixels=2**31, kind="image")
+    small = None if given.small is None else staf.open(given.small, kind="image")
+    about = {"photo": photo.name, "shape": list(photo.shape)}
+    measure(runs(photo, small, given.device), [], given, about)
 
 
 if __name__ == "__main__":

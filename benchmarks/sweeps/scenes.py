@@ -12,20 +12,16 @@ the photos that are fitted decides, and held-out views are not looked at.
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 
 import staf
-from staf._files import atomic_write
-from staf._machine import provenance
+from benchmarks.sweeps.rows import Row, measure, options
 from staf.kinds.scene.rendering import on_background
 from staf.kinds.scene.task import Radiance
 from staf.metrics import lpips
@@ -34,7 +30,6 @@ from staf.ops.execution import Execution
 from staf.planning import Budget, plan
 from staf.training import run
 
-Row = dict[str, Any]
 MODELS = ("staf", "siren", "finer", "pemlp", "gauss", "wire")
 SEEDS = (0, 1, 2)
 RATES, SEARCH = (1e-4, 3e-4, 1e-3, 3e-3), 5.0
@@ -134,33 +129,10 @@ def best_rate(rows: list[Row], model: str) -> float | None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--out", type=Path, default=None)
-    parser.add_argument("--only", nargs="*", default=[""])
-    parser.add_argument("--limit", type=float, default=float("inf"))
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    options = parser.parse_args()
-    began = time.monotonic()
-    scene = staf.open(options.folder, kind="scene")
+    given = options(parser)
+    scene = staf.open(given.folder, kind="scene")
     rows: list[Row] = []
-    for name, make in runs(scene, rows, options.device):
-        if not name.startswith(tuple(options.only)):
-            continue
-        if time.monotonic() - began > options.limit:
-            print(f"no time left for: {name}")
-            continue
-        if torch.cuda.is_available():
-            torch.cuda.reset_peak_memory_stats()
-        try:
-            row = {"run": name, **make()}
-        except (RuntimeError, ValueError, NotImplementedError) as error:
-            row = {"run": name, "error": str(error)[:300]}
-        on_gpu = torch.cuda.max_memory_allocated() if torch.cuda.is_available() else 0
-        rows.append({**row, "wall": round(time.monotonic() - began, 1), "gpu_mebibytes": round(on_gpu / 2**20)})
-        shown = {key: round(value, 4) if isinstance(value, float) else value for key, value in rows[-1].items()}
-        print(json.dumps(shown), flush=True)
-        if options.out is not None:
-            document = {**provenance(options.device), "scene": repr(scene), "rows": rows}
-            atomic_write(options.out, json.dumps(document, indent=1))
+    measure(runs(scene, rows, given.device), rows, given, {"scene": repr(scene)})
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """When do trainable sines beat one frozen sine, a trainable Omega, or more width? Equal optimiser, search and seeds.
 
-    python -m paper do-sines-help --images kodak256 --recording gt_bach.wav --shapes bunny.ply lucy.ply --faces celeba
+    python -m paper do-sines-help --images kodak256 --recording gt_bach.wav --shapes bunny.ply lucy.ply \\
+        --faces celeba --scene nerf_synthetic/lego
 
 Each kind of data that is given makes its parts of the tables. The first signal of each kind is for the search alone.
 """
@@ -18,22 +19,20 @@ import numpy as np
 
 from paper.data.folder import write_quick_data
 from paper.data.images import named_paths
-from paper.data.recordings import open_recording
-from paper.data.shapes import open_shape
-from paper.data.sources import Source, image_sources, open_source
+from paper.data.sources import image_sources, open_source
 from paper.report.output import save_figure, write_tables
 from paper.runner.experiment import Context, Data, Outcome
 from paper.runner.result import RunResult
 from paper.sines.arms import ARMS
 from paper.sines.code_arms import CODE_ARMS
+from paper.sines.parts import PARTS, Given, data_of
 from paper.sines.tables import figure, tables
 from paper.study.study import Study
-from staf._jsonable import digest
-from staf.comparison.result_file import array_hash
 
 NAME = "do-sines-help"
 FACTORS = (1 / 8, 1 / 4, 1 / 2, 2.0, 4.0, 8.0)
-PIECES = 4
+# The part that is the pictures' with other first frequencies, and the part that has arms of its own.
+ALL_PARTS = (*PARTS, "omega0", "codes")
 
 
 @dataclass(frozen=True)
@@ -55,13 +54,9 @@ class SinesRun:
 
 @dataclass(frozen=True)
 class Sines:
-    """The experiment; where the signals of each part are."""
+    """The experiment, and the data that is given for it."""
 
-    images: dict[str, Source] = field(default_factory=dict)
-    recording: str = ""
-    rate: int = 44100
-    shapes: dict[str, str] = field(default_factory=dict)
-    faces: dict[str, Source] = field(default_factory=dict)
+    given: Given = field(default_factory=Given)
 
     name = NAME
     version = 1
@@ -76,15 +71,7 @@ class Sines:
         return f"{c.part} {c.arm}" + (f" omega0 x{c.factor:g}" if c.factor != 1 else "")
 
     def data(self, configuration: SinesRun) -> Data:
-        part = configuration.part
-        if part == "recordings":
-            return Data(Path(self.recording).stem, array_hash(open_recording(self.recording, self.rate).array))
-        if part == "shapes":
-            bits = [open_shape(path, round(configuration.size)).volume.bits for path in self.shapes.values()]
-            return Data(f"{len(bits)} shapes", digest([array_hash(one) for one in bits]))
-        sources = self.faces if part == "codes" else self.images
-        hashes = [array_hash(open_source(source, name).array) for name, source in sources.items()]
-        return Data(f"{len(hashes)} {'faces' if part == 'codes' else 'pictures'}", digest(hashes))
+        return data_of(configuration.part, self.given, configuration.size)
 
     def run(self, configuration: SinesRun, context: Context) -> Outcome:
         if configuration.part == "codes":
@@ -94,7 +81,7 @@ class Sines:
     def _codes(self, c: SinesRun, device: str) -> Outcome:
         from paper.sines.code_arms import run_codes, small_faces
 
-        faces = small_faces([open_source(s, name).array for name, s in self.faces.items()], round(c.size))
+        faces = small_faces([open_source(s, name).array for name, s in self.given.faces.items()], round(c.size))
         metrics, details = run_codes(
             c.arm, faces, width=c.width, steps=c.steps, seeds=len(c.seeds), device=device, first_order=c.first_order
         )
@@ -103,7 +90,7 @@ class Sines:
     def _fits(self, c: SinesRun, device: str) -> Outcome:
         from paper.sines.fits import RATES, fit_arm
 
-        problem = self.problem(c)
+        problem = PARTS["pictures" if c.part == "omega0" else c.part].problem(self.given, c)
         found = fit_arm(
             problem, ARMS[c.arm], width=c.width, steps=c.steps, seeds=c.seeds, device=device, optimiser=c.optimiser,
             rates=c.rates or RATES,
@@ -111,23 +98,11 @@ class Sines:
         details: dict[str, Any] = {
             "values": found.values, "measures": found.measures, "rate": found.rate, "search": found.search,
             "steps": found.steps, "step_ms": 1000 * found.step_seconds, "parameters": found.parameters,
-            "constants": problem.constants, "width": int(found.networks[0].layers[0].out_features),  # type: ignore[union-attr, index, arg-type]
+            "constants": problem.constants, "width": found.width,
         }  # fmt: skip
         if c.part == "pictures":
             details["quantised"] = _quantised(found, problem, len(c.seeds), c.steps, device)
         return Outcome({problem.measure: found.mean}, details=details)
-
-    def problem(self, c: SinesRun) -> Any:
-        """The signals of a run."""
-        from paper.sines import signals
-
-        if c.part == "recordings":
-            return signals.recordings(open_recording(self.recording, self.rate), c.size, PIECES)
-        if c.part == "shapes":
-            opened = [open_shape(path, round(c.size)) for path in self.shapes.values()]
-            return signals.shapes(opened, list(self.shapes), 30.0, c.batch or 2**14)
-        pictures = [open_source(source, name) for name, source in self.images.items()]
-        return signals.pictures(pictures, round(c.size), c.factor)
 
 
 def _quantised(found: Any, problem: Any, seeds: int, steps: int, device: str) -> dict[str, Any]:
@@ -154,7 +129,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rate", type=int, default=44100, metavar="HZ", help="of a recording saved by numpy")
     parser.add_argument("--shapes", nargs="+", default=[], metavar="PATH", help="meshes, or voxels as .npz")
     parser.add_argument("--faces", nargs="+", default=[], metavar="PATH", help="pictures for the codes; at least 5")
-    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=PARTS)
+    parser.add_argument("--scene", default="", metavar="PATH", help="a folder of posed photos, or .npz")
+    parser.add_argument("--parts", nargs="+", default=list(ALL_PARTS), choices=ALL_PARTS, metavar="PART")
     parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=list(ARMS), metavar="ARM")
     parser.add_argument("--codes", nargs="+", default=list(CODE_ARMS), choices=list(CODE_ARMS), metavar="CODE")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4], metavar="N")
@@ -165,7 +141,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--face-side", type=int, default=32, metavar="N")
     parser.add_argument("--seconds", type=float, default=0.5, metavar="S", help="of a piece of the recording")
     parser.add_argument("--resolution", type=int, default=64, metavar="N", help="voxels of the longest side")
-    parser.add_argument("--batch", type=int, default=2**14, metavar="N", help="voxels of a step")
+    parser.add_argument("--points", type=int, default=256, metavar="N", help="of an equation")
+    parser.add_argument("--scene-side", type=int, default=100, metavar="N", help="pixels of a photo's side")
+    parser.add_argument("--batch", type=int, default=2**14, metavar="N", help="voxels of a step, or samples of rays")
     parser.add_argument("--first-order", action="store_true", help="learn the codes' network by first-order gradients")
     parser.add_argument("--rates", nargs="+", type=float, default=[], metavar="R", help="searched (default: four)")
     parser.add_argument(
@@ -174,48 +152,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--optimiser", default="soap", choices=["soap", "muon", "adam"], help="of full batches")
 
 
-PARTS = ("pictures", "recordings", "shapes", "omega0", "codes")
-
-
 def sweep(arguments: argparse.Namespace) -> tuple[Sines, list[SinesRun]]:
     """The experiment and a run for each arm of each part whose data is given."""
     a = arguments
     if a.quick:
         _fill_quick(a)
-    if not (a.images or a.recording or a.shapes or a.faces):
-        raise ValueError("give --images, --recording, --shapes or --faces: at least one kind of data")
     images = image_sources(a.images, a.pick) if a.images else {}
     faces = image_sources(a.faces) if a.faces else {}
-    shapes = named_paths(a.shapes)
     if faces and len(faces) < 5:
         raise ValueError(f"--faces must be at least 5 pictures, got {len(faces)}")
-    given = {"pictures": images, "omega0": images, "recordings": a.recording, "shapes": shapes, "codes": faces}
-    sizes = {"pictures": a.side, "omega0": a.side, "recordings": a.seconds, "shapes": a.resolution}
+    given = Given(images, str(a.recording), a.rate, named_paths(a.shapes), faces, str(a.scene))
     seeds, rates = tuple(a.seeds), tuple(a.rates)
     runs = []
-    for part in (part for part in a.parts if given[part]):
-        if part == "codes":
-            runs += [
-                SinesRun(part, arm, seeds, a.width, a.meta_steps, a.face_side, first_order=a.first_order)
-                for arm in a.codes
-            ]
+    for name in a.parts:
+        if name == "codes":
+            size = (a.width, a.meta_steps, a.face_side)
+            runs += [SinesRun(name, arm, seeds, *size, first_order=a.first_order) for arm in a.codes if faces]
             continue
-        optimiser = "muon" if part == "shapes" else a.optimiser
-        for arm, factor in itertools.product(a.arms, a.factors if part == "omega0" else (1.0,)):
-            # Time is settled by the pictures.
-            if part == "omega0" and ARMS[arm].timed_as:
-                continue
-            batch = a.batch if part == "shapes" else None
-            runs.append(SinesRun(part, arm, seeds, a.width, a.steps, sizes[part], factor, optimiser, rates, batch))
-    return Sines(images, str(a.recording), a.rate, shapes, faces), runs
+        part = PARTS["pictures" if name == "omega0" else name]
+        # Time is settled by the pictures.
+        arms = [arm for arm in a.arms if name == "pictures" or not ARMS[arm].timed_as]
+        for arm, factor in itertools.product(arms, a.factors if name == "omega0" else (1.0,)):
+            size, batch = getattr(a, part.size), a.batch if part.optimiser else None
+            own = (seeds, a.width, a.steps, size, factor, part.optimiser or a.optimiser, rates, batch)
+            runs += [SinesRun(name, arm, *own)] if part.given(given) else []
+    if not runs:
+        raise ValueError("give the data of at least one of --parts: --images, --recording, --shapes, --faces, --scene")
+    return Sines(given), runs
 
 
 def _fill_quick(arguments: argparse.Namespace) -> None:
     """Small data of every kind."""
     folder = Path(arguments.folder) / "data"
-    made = {option: write_quick_data(folder, option) for option in ("recording", "shapes")}
+    made = {option: write_quick_data(folder, option) for option in ("recording", "shapes", "scenes")}
     arguments.recording, arguments.rate = str(made["recording"] / "tone.npy"), 8000
     arguments.shapes = [str(made["shapes"] / "octahedron.npz")]
+    arguments.scene = str(made["scenes"] / "ball.npz")
     faces = folder / "faces.npy"
     np.save(faces, np.random.default_rng(0).integers(0, 256, (5, 4, 4, 3), np.uint8))
     arguments.faces = [str(faces)]
@@ -232,12 +204,13 @@ STUDY = Study(
     "images",
     {
         "seeds": [0, 1], "width": 6, "steps": 2, "meta_steps": 1, "side": 8, "face_side": 4, "seconds": 0.02,
-        "resolution": 12, "rates": [1e-3], "factors": [4.0], "arms": ["frozen sine", "5 sines a neuron"], "images": [],
+        "resolution": 12, "points": 8, "scene_side": 10, "batch": 512, "rates": [1e-3],
+        "factors": [4.0], "arms": ["frozen sine", "5 sines a neuron"], "images": [],
     },
     add_arguments,
     sweep,
     tables,
     draw,
-    "pictures, a recording, shapes, faces: those that are given are used",
+    "pictures, a recording, shapes, faces, a scene: those that are given are used; tones and equations are made",
     "all parts at the default sizes: 4 min on an H200",
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import argparse
 import dataclasses
 import itertools
@@ -50,7 +51,7 @@ class InverseRun:
 
 
 @dataclass(frozen=True)
-class InverseExperiment:
+class InverseExperiment(abc.ABC):
     """The experiment; `images` maps the names in configurations to files. A subclass says what is observed."""
 
     images: Mapping[str, str]
@@ -61,9 +62,9 @@ class InverseExperiment:
     classical: ClassVar[tuple[str, ...]]
     budgets: ClassVar[Mapping[str, Budget]]
 
+    @abc.abstractmethod
     def task_of(self, image: Any, configuration: InverseRun) -> InverseProblem:
         """The task of a run."""
-        raise NotImplementedError
 
     def label(self, configuration: InverseRun) -> str:
         c = configuration

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from paper import EXPERIMENTS
+from paper.report.protocol_table import without_seconds
 from paper.report.restored_images import image_table
 from paper.runner import RunResult, load_results
 from staf._tables import Table, mean, number
@@ -38,14 +39,13 @@ def read(name: str) -> list[RunResult]:
 
 
 def tables(name: str) -> dict[str, Table]:
-    """The tables of an experiment's page, by name."""
+    """The tables of an experiment's page, by name; without seconds, since several of those runs shared a machine."""
     module: Any = importlib.import_module(EXPERIMENTS[name])
     results = read(name)
     if name == "shapes":
-        found: dict[str, Table] = module.shape_tables(results)
-        return found
+        return {part: without_seconds(table) for part, table in module.shape_tables(results).items()}
     if name == "audio":
-        return {name: module.table(results)}
+        return {name: without_seconds(module.table(results))}
     first = [result for result in results if result.configuration["seed"] == 0]
     sets = {part: [r for r in first if r.data_name.startswith(images)] for part, images in IMAGES.items()}
     title = module.table([]).title

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from paper.report.rows import row_name
+from paper.report.side_by_side import machine
 from paper.runner.result import RunResult
 from staf._tables import Table, mean, number
+
+SECONDS = "seconds"
 
 
 def protocol_table(
@@ -23,7 +27,8 @@ def protocol_table(
     """A row for each network and protocol, best mean of `by` first; `measures` maps a metric to heading and digits.
 
     `published` has the paper's own numbers by network and metric, shown in columns of their own; the metrics in
-    `scientific` are shown with an exponent.
+    `scientific` are shown with an exponent. Where a row has several runs, they have a standard deviation. The title
+    ends with the machine and the date.
     """
     groups: dict[tuple[str, str], list[RunResult]] = defaultdict(list)
     for result in results:
@@ -35,18 +40,30 @@ def protocol_table(
     def formatted(metric: str, found: float) -> str:
         return number(found, measures[metric][1], scientific=metric in scientific)
 
+    def measured(group: Sequence[RunResult], metric: str) -> str:
+        found = [result.metrics[metric] for result in group if metric in result.metrics]
+        spread = f" ± {formatted(metric, statistics.stdev(found))}" if len(found) > 1 else ""
+        return formatted(metric, mean(found)) + spread
+
     shown = [metric for metric in measures if any(metric in row for row in published.values())]
     columns = ["network", "protocol", *(heading for heading, _ in measures.values())]
-    columns += [f"paper: {measures[metric][0]}" for metric in shown] + ["parameters", "steps", "runs"]
+    columns += [f"paper: {measures[metric][0]}" for metric in shown] + ["parameters", "steps", SECONDS, "runs"]
     rows = []
     ranked = sorted(groups.items(), key=lambda item: (math.isnan(value(item[1], by)), -value(item[1], by)))
     for (model, protocol), group in ranked:
-        row = [model, protocol, *(formatted(metric, value(group, metric)) for metric in measures)]
+        row = [model, protocol, *(measured(group, metric) for metric in measures)]
         row += [formatted(metric, published.get(model, {}).get(metric, math.nan)) for metric in shown]
         parameters = group[0].details.get("parameters")
         row.append("-" if parameters is None else f"{parameters:,}")
         steps = sorted({int(result.details["steps"]) for result in group})
         row += ["-" if steps[-1] == 0 else f"{steps[0]:,}" if len(steps) == 1 else f"{steps[0]:,} to {steps[-1]:,}"]
-        row.append(str(len(group)))
+        took = [float(result.details["seconds"]) for result in group if "seconds" in result.details]
+        row += [number(mean(took), 1), str(len(group))]
         rows.append(row)
-    return Table(title, columns, rows)
+    return Table(f"{title} ({machine(results)})" if results else title, columns, rows)
+
+
+def without_seconds(table: Table) -> Table:
+    """The table without its column of seconds, for runs that shared a machine."""
+    keep = [place for place, column in enumerate(table.columns) if column != SECONDS]
+    return Table(table.title, [table.columns[place] for place in keep], [[row[i] for i in keep] for row in table.rows])

@@ -68,7 +68,9 @@ ARMS = {
 }
 
 
-def network(arm: Arm, inputs: int, outputs: int, width: int, seed: int, **constants: Any) -> nn.Module:
+def network(
+    arm: Arm, inputs: int, outputs: int, width: int, seed: int, *, depth: int = DEPTH, **constants: Any
+) -> nn.Module:
     """A fresh network of an arm; `constants` such as omega0 are the same for every arm.
 
     >>> sum(p.numel() for p in network(ARMS["5 sines a neuron"], 2, 3, 64, 0, omega0=30.0).parameters())
@@ -81,4 +83,4 @@ def network(arm: Arm, inputs: int, outputs: int, width: int, seed: int, **consta
     factory = NETWORKS[arm.model].factory
     generator = torch.Generator().manual_seed(seed)
     own = arm.width(inputs, outputs, width)
-    return factory(inputs, outputs, width=own, depth=DEPTH, generator=generator, **constants, **arm.arguments)
+    return factory(inputs, outputs, width=own, depth=depth, generator=generator, **constants, **arm.arguments)

@@ -32,6 +32,7 @@ class ArmFits:
     steps: int
     step_seconds: float
     parameters: int
+    width: int
 
     @property
     def mean(self) -> float:
@@ -86,7 +87,8 @@ def fit_arm(
         measures.setdefault(problem.names[place], []).append(dict(result.metrics))
     networks = [result.field for _, result in found_all]
     parameters = sum(p.numel() for p in networks[0].parameters())
-    return ArmFits(networks, values, measures, best, search, own_steps, seconds, parameters)
+    own_width = problem.width(arm, width)
+    return ArmFits(networks, values, measures, best, search, own_steps, seconds, parameters, own_width)
 
 
 def step_time(problem: Problem, arm: Arm, width: int, steps: int, optimiser: str, device: str) -> float:

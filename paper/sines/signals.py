@@ -17,8 +17,10 @@ from torch import nn
 from paper.data.preparation import area_means
 from paper.sines.arms import Arm, network
 
-# Fits of one kind: tasks, the constants that every arm gets, and what is done to a fresh network for each task.
+# What is done to a fresh network of a task.
 Start = Callable[[nn.Module], None]
+# Arm, inputs, outputs, width and seed, and constants by name, to a fresh network.
+Maker = Callable[..., nn.Module]
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class Problem:
         constants: of every arm, such as omega0.
         starts: for each task, what is done to a fresh network.
         batch: points of a step; all of them if not given.
+        make: what makes a fresh network of an arm.
+        features: inputs and outputs of what the arms differ in, where that is not the whole network.
     """
 
     tasks: Sequence[Any]
@@ -40,14 +44,22 @@ class Problem:
     constants: dict[str, Any] = field(default_factory=dict)
     starts: Sequence[Start] = ()
     batch: int | None = None
+    make: Maker = network
+    features: tuple[int, int] | None = None
+
+    def width(self, arm: Arm, width: int) -> int:
+        """The width that an arm has where the comparison has `width`."""
+        return arm.width(*self._features(0), width)
 
     def fresh(self, arm: Arm, place: int, width: int, seed: int) -> nn.Module:
         """A new network of an arm for one of the tasks."""
-        task = self.tasks[place]
-        field = network(arm, task.in_features, task.out_features, width, seed, **self.constants)
+        field = self.make(arm, *self._features(place), width, seed, **self.constants)
         if self.starts:
             self.starts[place](field)
         return field
+
+    def _features(self, place: int) -> tuple[int, int]:
+        return self.features or (self.tasks[place].in_features, self.tasks[place].out_features)
 
 
 def pictures(sources: Sequence[Any], side: int, omega0_factor: float = 1.0) -> Problem:
@@ -68,55 +80,72 @@ def pictures(sources: Sequence[Any], side: int, omega0_factor: float = 1.0) -> P
 
 def recordings(recording: Any, seconds: float, pieces: int) -> Problem:
     """Pieces of a recording, spread over its length; each network's first sines follow the pitch of its piece."""
-    from staf.kinds import Audio
-    from staf.nn.first_layer import SineLayer
-    from staf.planning.first_frequency import first_hertz
     from staf.tasks import Reconstruction
 
-    size = min(round(seconds * recording.rate), recording.samples // pieces)
-    starts = np.linspace(0, recording.samples - size, pieces).astype(int)
-    parts = [
-        Audio(recording.array[at : at + size], recording.rate, name=f"{at / recording.rate:.1f} s") for at in starts
-    ]
-
-    def start_of(part: Any) -> Start:
-        cycles = first_hertz(part, part.seconds)[0] * part.seconds
-        return lambda field: SineLayer().enlarge(field, cycles)
-
+    parts = pieces_of(recording, seconds, pieces)
     return Problem(
         [Reconstruction(part) for part in parts],
         [part.name for part in parts],
         constants={"omega0": 30.0, "hidden_omega0": 30.0},
-        starts=[start_of(part) for part in parts],
+        starts=[pitch_start(part) for part in parts],
     )
+
+
+def pieces_of(recording: Any, seconds: float, pieces: int) -> list[Any]:
+    """Pieces of equal length, from the first to the last samples of a recording."""
+    from staf.kinds import Audio
+
+    size = min(round(seconds * recording.rate), recording.samples // pieces)
+    starts = np.linspace(0, recording.samples - size, pieces).astype(int)
+    return [
+        Audio(recording.array[at : at + size], recording.rate, name=f"{at / recording.rate:.1f} s") for at in starts
+    ]
+
+
+def pitch_start(part: Any) -> Start:
+    """First sines by the pitch of what is heard, as our plans have them."""
+    from staf.nn.first_layer import SineLayer
+    from staf.planning.first_frequency import first_hertz
+
+    cycles = first_hertz(part, part.seconds)[0] * part.seconds
+    return lambda field: SineLayer().enlarge(field, cycles)
 
 
 def shapes(sources: Sequence[Any], names: Sequence[str], omega0: float, batch: int) -> Problem:
     """Occupancies, by mini-batches of voxels; the measure is the share of errors, as decibels of 1 - IoU."""
     from paper.experiments.shapes import voxel_task
 
-    tasks = [_ErrorInDecibels(voxel_task(shape, "centres")) for shape in sources]
+    def decibels(found: dict[str, float]) -> float:
+        return -10 * math.log10(max(1 - found["iou"], 1e-7))
+
+    tasks = [InDecibels(voxel_task(shape, "centres"), "iou_db", decibels) for shape in sources]
     constants = {"omega0": omega0, "hidden_omega0": 30.0}
     return Problem(tasks, names, "iou_db", constants, batch=batch)
 
 
-class _ErrorInDecibels:
-    """A task whose IoU is also given as -10 log10(1 - IoU), so that means over shapes say something."""
+class InDecibels:
+    """A task whose measures are also given in decibels, larger being better, so that means over signals say something.
 
-    def __init__(self, task: Any) -> None:
-        self._task = task
+    Args:
+        task: any.
+        name: of the new measure.
+        decibels: the task's measures to the new one.
+    """
+
+    def __init__(self, task: Any, name: str, decibels: Callable[[dict[str, float]], float]) -> None:
+        self._task, self._name, self._decibels = task, name, decibels
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self._task, name)
 
-    def to(self, device: torch.device | str) -> _ErrorInDecibels:
-        return _ErrorInDecibels(self._task.to(device))
+    def to(self, device: torch.device | str) -> InDecibels:
+        return InDecibels(self._task.to(device), self._name, self._decibels)
 
     def evaluate(self, predict: Any) -> dict[str, float]:
         found: dict[str, float] = self._task.evaluate(predict)
-        return {**found, "iou_db": -10 * math.log10(max(1 - found["iou"], 1e-7))}
+        return {**found, self._name: self._decibels(found)}
 
 
 def _square(array: np.ndarray, side: int) -> np.ndarray:

@@ -11,17 +11,16 @@ import numpy as np
 from paper.runner.result import RunResult
 from paper.sines.arms import ARMS
 from paper.sines.code_arms import CODE_ARMS
+from paper.sines.parts import PARTS
 from staf._tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FROZEN = "frozen sine"
-TITLES = {
-    "pictures": "Pictures: PSNR (dB)",
-    "recordings": "Pieces of a recording: PSNR (dB)",
-    "shapes": "Shapes: -10 log10(1 - IoU) (dB)",
-}
+# Panels of a line of the figure.
+ACROSS = 3
+TITLES = {name: part.title for name, part in PARTS.items()}
 
 
 def tables(results: Sequence[RunResult]) -> list[Table]:
@@ -125,8 +124,13 @@ def figure(results: Sequence[RunResult]) -> Figure:
 
     parts = {part: differences(results, part) for part in TITLES}
     parts = {part: gains for part, gains in parts.items() if gains}
-    found = Figure(figsize=(3.4 + 2.8 * max(1, len(parts)), 3.2), layout="constrained")
-    axes = np.atleast_1d(found.subplots(1, max(1, len(parts)), sharey=True))
+    columns = min(ACROSS, max(1, len(parts)))
+    lines = max(1, -(-len(parts) // columns))
+    found = Figure(figsize=(1.6 + 2.8 * columns, 2.8 * lines), layout="constrained")
+    grid = found.subplots(lines, columns, sharey=True, squeeze=False)
+    axes = list(grid.flat)
+    for axis in axes[len(parts) :]:
+        axis.set_visible(False)
     names = [arm for arm in ARMS if any(arm in gains for gains in parts.values())][::-1]
     for axis, (part, gains) in zip(axes, parts.items(), strict=False):
         for row, arm in enumerate(names):
@@ -138,7 +142,8 @@ def figure(results: Sequence[RunResult]) -> Figure:
         axis.set_title(TITLES[part].split(":")[0], fontsize=10)
         axis.set_xlabel("dB over the frozen sine")
         axis.spines[["top", "right"]].set_visible(False)
-    axes[0].set_yticks(range(len(names)), names)
+    for axis in grid[:, 0]:
+        axis.set_yticks(range(len(names)), names)
     return found
 
 

@@ -139,12 +139,20 @@ class ImageStudy:
     def side_by_side(self, results: Sequence[RunResult]) -> list[Table]:
         """The paper's numbers and ours, of all images and, if asked for, of each."""
         order: Any = {"rows": [row.name for row in self.rows], "order": self.order}
-        found = [side_by_side(self.summary, results, self.columns, self.published, **order)]
+        title = self.summary + self.shortened(results)
+        found = [side_by_side(title, results, self.columns, self.published, **order)]
         if self.by_image:
             names = dict.fromkeys(name for result in results for name in images_of(result))
             parts = {name: [r for r in results if name in images_of(r)] for name in names}
             found += [side_by_side(name, part, self.columns, {}, **order) for name, part in parts.items()]
         return found
+
+    def shortened(self, results: Sequence[RunResult]) -> str:
+        """What the title adds for runs that are not as long as the summary says, such as those of `--quick`."""
+        lengths = sorted({int(result.configuration["length"]["iterations"]) for result in results})
+        if not lengths or lengths == [self.length.iterations]:
+            return ""
+        return f"; run here: {' and '.join(f'{n:,}' for n in lengths)} iterations"
 
     def draw(self, results: Sequence[RunResult], folder: Path) -> list[Path]:
         """The tables as Markdown and the figures as PNG, from the results alone."""

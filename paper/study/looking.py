@@ -14,6 +14,7 @@ from paper.data.images import open_image
 from paper.data.recordings import open_recording
 from paper.data.sources import add_source_arguments, chosen_sources, open_source, source_data
 from paper.report.output import save_figure, write_tables
+from paper.report.side_by_side import machine
 from paper.runner.experiment import Context, Data, Outcome
 from paper.runner.result import RunResult
 from paper.study.study import Study
@@ -138,7 +139,8 @@ class LookingStudy:
                 cells.append(f"{np.mean(values):.4g}" if values else "-")
             body.append(cells)
         said = ["paper"] if self.published else []
-        return [Table(f"{self.summary} ({len(results)} seeds)", ["network", *said, *keys], body)]
+        seeds = "1 seed" if len(results) == 1 else f"{len(results)} seeds"
+        return [Table(f"{self.summary} ({seeds}; {machine(results)})", ["network", *said, *keys], body)]
 
     def draw(self, results: Sequence[RunResult], folder: Path) -> list[Path]:
         """The table as Markdown and the figure of the first seed as PNG."""

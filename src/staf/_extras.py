@@ -7,7 +7,7 @@ from types import ModuleType
 
 # What each extra of pyproject.toml brings; the tests compare the two.
 EXTRAS = {
-    "image": ("tifffile", "imagecodecs", "skimage", "scipy"),
+    "image": ("tifffile", "imagecodecs", "skimage", "scipy", "pywt"),
     "audio": ("soundfile",),
     "shape": ("trimesh", "point_cloud_utils", "skimage", "scipy"),
     "scene": ("av",),

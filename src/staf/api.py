@@ -8,26 +8,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from staf import __version__
-from staf.nn import derivatives, parameter_roles
+from staf._device import choose_device
+from staf.fitted_field import FittedField
+from staf.nn import parameter_roles
 from staf.nn.networks import NETWORKS, model_of
 from staf.ops.execution import Execution
 from staf.planning import plans
 from staf.planning.plans import Budget, Plan
 from staf.planning.plans import plan as make_plan
-from staf.signals import Signal, SignalError
-from staf.signals.grid import Convention
-from staf.signals.rendering import points_at_once
-from staf.signals.value_transform import IDENTITY, ValueTransform, value_transform
+from staf.signals import Signal
 from staf.storage import FileError, file
 from staf.tasks import task_for
 from staf.training import Callback, Checkpoint, History, Recipe, Result, run
 from staf.training.checks import check_budget, check_features, check_metadata, check_seed
-from staf.training.prediction import in_chunks, predictor
 from staf.training.task import Task
 
 if TYPE_CHECKING:
@@ -35,128 +32,7 @@ if TYPE_CHECKING:
 
     from staf.viewer import EmbeddedPage
 
-
-class FittedField(nn.Module):
-    """A trained network together with what its coordinates and values mean.
-
-    Calling it maps coordinates (n, d) in [-1, 1] to values (n, c) in the signal's own units. `module` is the network,
-    whose outputs are scaled to the signal's range; `metadata` is what the file says of it. It is a module itself:
-    `state_dict`, `parameters` and `to` work as usual, and it can be a part of a larger one.
-    """
-
-    def __init__(self, module: nn.Module, metadata: dict[str, Any]) -> None:
-        super().__init__()
-        self.module = module
-        self.metadata = metadata
-        self._signal: Any = None
-
-    def __repr__(self) -> str:
-        count = sum(p.numel() for p in self.module.parameters())
-        name = (getattr(self.module, "architecture", None) or {}).get("name", type(self.module).__name__)
-        kind = (self.metadata.get("signal") or {}).get("kind", "values")
-        return f"FittedField({name}, {count:,} parameters, {kind})"
-
-    @property
-    def convention(self) -> Convention:
-        """Where samples sit on a grid: `centres` or `ends`."""
-        return "ends" if self.metadata.get("convention") == "ends" else "centres"
-
-    @property
-    def signal(self) -> Any:
-        """An empty signal of the kind that was fitted: its shape, depth and range, without the data."""
-        if self._signal is None:
-            from staf.kinds import from_metadata
-
-            if self.metadata.get("signal") is None:
-                raise SignalError("this field was fitted to a task of your own, so it has no signal to render")
-            signal = from_metadata(self.metadata["signal"])
-            if signal.in_features != getattr(self.module, "in_features", signal.in_features):
-                raise SignalError(
-                    f"the field has {self.module.in_features} coordinates, and its metadata describe a signal with "
-                    f"{signal.in_features}"
-                )
-            self._signal = signal
-        return self._signal
-
-    def forward(self, coordinates: Tensor | np.ndarray) -> Tensor:
-        """Values (n, c) at coordinates (n, d), a tensor or an array, differentiable."""
-        parameter, points = next(self.module.parameters()), torch.as_tensor(coordinates)
-        return self._transform().values(self.module(points.to(parameter.device, parameter.real.dtype)))
-
-    def predict(self, coordinates: Tensor | np.ndarray, chunk: int | None = None) -> Tensor:
-        """The same without gradients, `chunk` points at a time (by default 65,536, and four times as many on a GPU).
-
-        On a GPU, a call for few points that is repeated is recorded and replayed; see `staf.training.replay`.
-        """
-        parameter = next(self.module.parameters())
-        device, dtype = parameter.device, parameter.real.dtype
-        chunk = points_at_once(device) if chunk is None else chunk
-        values, evaluate = self._transform().values, predictor(self.module, chunk)
-        return in_chunks(lambda part: values(evaluate(part.to(device, dtype))), torch.as_tensor(coordinates), chunk)
-
-    def gradient(self, coordinates: Tensor | np.ndarray) -> Tensor:
-        """d value / d position, exact, (n, c, d), in the signal's own units: per pixel, per second."""
-        return derivatives.gradient(self, torch.as_tensor(coordinates), units=self._units())
-
-    def divergence(self, coordinates: Tensor | np.ndarray) -> Tensor:
-        """sum_k d value_k / d position_k, exact, (n,), of a field with as many values as coordinates."""
-        return derivatives.divergence(self, torch.as_tensor(coordinates), units=self._units())
-
-    def laplacian(self, coordinates: Tensor | np.ndarray) -> Tensor:
-        """sum_k d^2 value / d position_k^2, exact, (n, c), in the signal's own units."""
-        return derivatives.laplacian(self, torch.as_tensor(coordinates), units=self._units())
-
-    def render(self, **how: Any) -> Any:
-        """A signal of the kind that was fitted, at any scale, size or crop; see the signal's own `render`."""
-        # Coordinates are made where they are used.
-        how = {"device": next(self.module.parameters()).device, **how}
-        return self.signal.render(self.predict, convention=self.convention, **how)
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write one safetensors file that `staf.load` opens without the data."""
-        file.save_field(path, self.module, self.metadata)
-        return Path(path)
-
-    def export(self, path: str | os.PathLike[str], *, half: bool = False) -> Path:
-        """Write the field for other programs, by the suffix: .html (a page), .onnx, .c, .glsl or .wgsl.
-
-        `half` is for pages: large matrices in float16, at half the size.
-        """
-        from staf.viewer import export
-
-        return export(self, path, half=half)
-
-    def view(self, *, height: int = 560) -> EmbeddedPage:
-        """The field as a page that a notebook shows; `staf view FILE` opens one in the browser."""
-        from staf.viewer import embedded
-
-        return embedded(self, height=height)
-
-    def to(self, *args: Any, **kwargs: Any) -> FittedField:
-        """Move it, or compute in float64 (float32): `field.to("cuda")`, `field.to(torch.float64)`."""
-        try:
-            device, dtype = torch._C._nn._parse_to(*args, **kwargs)[:2]
-        except RuntimeError:
-            # A device that torch does not know by name.
-            device, dtype = choose_device(kwargs.get("device", args[0] if args else None)), None
-        if device is not None:
-            choose_device(device)
-        if dtype not in (None, torch.float32, torch.float64):
-            raise TypeError(f"dtype must be torch.float32 or torch.float64, got {dtype}: sines need their precision")
-        return super().to(*args, **kwargs)
-
-    def half(self) -> FittedField:
-        return self.to(torch.float16)
-
-    def bfloat16(self) -> FittedField:
-        return self.to(torch.bfloat16)
-
-    def _units(self) -> tuple[float, ...] | None:
-        """The signal's own units (pixels, seconds) in one unit of each coordinate."""
-        return None if self.metadata.get("signal") is None else self.signal.coordinate_units(self.convention)
-
-    def _transform(self) -> ValueTransform:
-        return IDENTITY if self.metadata.get("signal") is None else value_transform(self.signal)
+__all__ = ["Fit", "FittedField", "as_callbacks", "as_signal", "choose_device", "fit", "load"]
 
 
 class Fit:
@@ -336,7 +212,8 @@ def fit(
         else:
             architecture = getattr(field, "architecture", None) or {"name": "staf"}
             name = architecture["name"] if architecture["name"] in NETWORKS else model_of(architecture)
-            plan = plans.for_own_network(signal, budget, device=chosen_device.type, model=name)
+            count = sum(parameter.numel() for parameter in field.parameters())
+            plan = plans.for_own_network(signal, budget, device=chosen_device.type, model=name, parameters=count)
     if saved is not None:
         recipe = saved.recipe
     else:
@@ -391,20 +268,3 @@ def as_callbacks(callbacks: Callback | Sequence[Callback]) -> list[Callback]:
         if not callable(watcher):
             raise TypeError(f"callbacks must be functions of a State, got {watcher!r}")
     return watchers
-
-
-def choose_device(device: torch.device | str | None) -> torch.device:
-    """The device asked for, or the GPU where there is one."""
-    if device is None:
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        chosen = torch.device(device)
-    except RuntimeError:
-        raise ValueError(f"device must be 'cpu', 'cuda' or 'cuda:N', got {str(device)!r}") from None
-    if chosen.type not in ("cpu", "cuda"):
-        raise ValueError(f"device must be 'cpu', 'cuda' or 'cuda:N', got {str(device)!r}; leave it out for the CPU")
-    if chosen.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(f"device {str(device)!r} was asked for, but CUDA is not available; leave it out for the CPU")
-    if chosen.type == "cuda" and chosen.index is not None and chosen.index >= torch.cuda.device_count():
-        raise ValueError(f"device {str(device)!r} was asked for, and this machine has {torch.cuda.device_count()} GPUs")
-    return chosen

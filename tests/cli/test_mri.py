@@ -17,7 +17,7 @@ def cross(here):
 def test_a_known_picture_is_measured_and_brought_back(staf, cross, here):
     words = ["--acceleration", 2, "--coils", 3, "--noise", 0.01, "--steps", 4, "--out", "r", "--json"]
     document = staf("mri", cross, *words).json
-    assert list(document["methods"]) == ["staf", "zero-filled", "total variation"]
+    assert list(document["methods"]) == ["staf", "zero-filled", "wavelet-L1", "total variation"]
     assert document["coils"] == 3
     assert document["acceleration"] == pytest.approx(2)
     assert document["metrics"]["psnr"] > 20

@@ -7,7 +7,8 @@ import os
 import pytest
 
 from tests.fuzz.runner import CORPUS, run
-from tests.fuzz.targets import MAKERS, Target, make_targets
+from tests.fuzz.target import Target
+from tests.fuzz.targets import MAKERS, make_targets
 from tests.fuzz.worker import outcome
 
 # How long damaged files are opened; make fuzz does it without end.

@@ -21,7 +21,8 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
-from tests.fuzz.targets import ALLOWED, Target, decoded_bytes, make_targets
+from tests.fuzz.target import ALLOWED, Target, decoded_bytes
+from tests.fuzz.targets import make_targets
 
 SECONDS, MEBIBYTES = 2.0, 512.0
 # Decoded bytes that a second of the processor is given for, beyond the first two.

@@ -7,6 +7,7 @@ from torch.nn.functional import linear as torch_linear
 from staf.ops import record_backends
 from staf.ops.linear import current_precision, linear, product_precision
 from staf.ops.linear.reference import linear_reference
+from tests.ops.captured import assert_captured_equals_plain
 
 TOLERANCE = {"fp32": 1e-5, "bf16x3": 3e-5, "tf32": 3e-3}
 
@@ -143,14 +144,4 @@ def test_a_captured_backward_pass_with_its_branch_is_the_plain_one():
         with product_precision("tf32"):
             return torch.autograd.grad(linear(linear(*leaves), *leaves[1:]).square().sum(), leaves)
 
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        expected = step()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        captured = step()
-    for _ in range(3):
-        graph.replay()
-        torch.cuda.synchronize()
-        assert all(torch.equal(a, b) for a, b in zip(captured, expected, strict=True))
+    assert_captured_equals_plain(step)

@@ -13,6 +13,7 @@ from staf import ops
 from staf.ops.linear import linear, product_precision
 from staf.ops.sine_network import is_fused
 from staf.ops.sine_network.reference import sine_network_reference
+from tests.ops.captured import assert_captured_equals_plain
 
 # networks, points, inputs, width, layers, outputs, terms
 SIZES = [
@@ -212,17 +213,7 @@ def test_a_step_has_the_same_bits_in_a_captured_graph(precision):
         with product_precision(precision):
             return torch.autograd.grad(ops.sine_network(x, layers, weight, bias).square().sum(), inputs)
 
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        expected = step()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        captured = step()
-    for _ in range(2):
-        graph.replay()
-        torch.cuda.synchronize()
-        assert all(torch.equal(a, b) for a, b in zip(captured, expected, strict=True))
+    assert_captured_equals_plain(step)
 
 
 @pytest.mark.gpu

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from staf import ops
+from tests.ops.captured import assert_captured_equals_plain
 
 pytestmark = pytest.mark.gpu
 
@@ -131,17 +132,7 @@ def test_a_training_step_can_be_captured_and_replayed_with_the_same_bits():
         (slope,) = torch.autograd.grad(ops.sine_series(x, c, w, p).sum(), x, create_graph=True)
         return torch.autograd.grad((slope**2).sum() + ops.finer(x, 3.0).sum(), (x, c, w, p))
 
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        expected = step()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        captured = step()
-    for _ in range(2):
-        graph.replay()
-        torch.cuda.synchronize()
-        assert all(torch.equal(a, b) for a, b in zip(captured, expected, strict=True))
+    assert_captured_equals_plain(step)
 
 
 def test_extreme_inputs():

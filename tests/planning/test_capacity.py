@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from staf.kinds import Image
+import staf
+from staf.kinds import Audio, Grid, Image, Shape
 from staf.planning import Budget, capacity, plan
 from staf.planning.capacity import grid_arguments, reduction_losses
+from staf.planning.situation import Choice
 from staf.tasks import SuperResolution
 
 
@@ -126,3 +128,33 @@ def test_sixteen_bits_and_floats_are_looked_at_alike():
 def test_arguments_of_tiny_and_huge_grids():
     assert grid_arguments((3, 3), 3, 10) == {"levels": 1, "log2_entries": 10, "coarsest": 3, "finest": 3}
     assert grid_arguments((40_000, 40_000), 40_000, 24)["levels"] == capacity.MOST_LEVELS
+
+
+def test_a_network_that_is_too_small_is_said_to_be():
+    noise = np.random.default_rng(0)
+    minute = Audio(noise.uniform(-1, 1, 60 * 44100).astype(np.float32), 44100)
+    assert "198,205 parameters for 2,646,000 samples, 13 for each" in plan(minute).reasons["size"]
+    assert "staf fit-windows" in plan(minute).reasons["size"]
+    second = Audio(noise.uniform(-1, 1, 44100).astype(np.float32), 44100)
+    volume = Grid(noise.random((40, 40, 40), np.float32), channels=False)
+    ball = Shape.sphere(resolution=48)
+    for signal in (second, volume, ball, smooth(64, 64)):
+        assert "size" not in plan(signal).reasons
+        assert "the network ngp" in plan(signal, rules=narrow(2)).reasons["size"] or signal is second
+        assert "size" not in plan(signal, model="ngp", rules=narrow(2)).reasons
+    # Only the voxels at the surface count: about 6 r^2 of a ball of radius r.
+    told = plan(ball, rules=narrow(2)).reasons["size"]
+    counted = int(told.split(" voxels at the surface")[0].rsplit(" ", 1)[1].replace(",", ""))
+    faces = sum(np.count_nonzero(np.diff(np.asarray(ball).astype(int), axis=axis)) for axis in range(3))
+    assert counted == pytest.approx(faces, rel=0.1)
+
+
+def test_a_network_given_by_hand_and_a_restoration():
+    fit = staf.fit(noisy(64, 64), field=staf.siren(2, 3, width=4, depth=1), steps=1, progress=False, device="cpu")
+    assert "27 parameters for 12,288 values" in fit.plan.reasons["size"]
+    seen = SuperResolution(noisy(64, 64), 2)
+    assert "size" not in plan(seen, rules=narrow(2)).reasons
+
+
+def narrow(width):
+    return {"asked": lambda s: Choice("", arguments={"width": width})}

@@ -1,4 +1,4 @@
-"""Code as a user writes it, checked by `mypy --strict` in test_public_api.py; it is never run."""
+"""Code as a user writes it, checked by `make types` with every flag of `mypy --strict`; it is never run."""
 
 from __future__ import annotations
 

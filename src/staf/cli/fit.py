@@ -15,6 +15,7 @@ from tyro.conf import Positional, arg
 from staf._documents import Document
 from staf.cli.continuing import CONFIG, FLAG, Earlier, earlier, kind_continued
 from staf.cli.errors import UserError, edge
+from staf.cli.finish_time import finish_note
 from staf.cli.kinds import DEFAULT, kind_of, options_of
 from staf.cli.options import MODEL_NAMES, FitOptions, Flag
 from staf.cli.outputs import MEBIBYTE, default_folder, prepare_folder
@@ -100,7 +101,7 @@ def _run(options: Fit, terminal: Terminal, *, first: bool) -> int:
     checkpoint = folder / CHECKPOINT
     seed, budget = options.seed or 0, options.budget()
     with edge():
-        _planned(options, signal, budget, device, run).field(seed)
+        trial = _planned(options, signal, budget, device, run).field(seed)
     if first:
         check_folder(options, folder, "a fit" if existing(folder) else None)
     if options.resume:
@@ -118,10 +119,12 @@ def _run(options: Fit, terminal: Terminal, *, first: bool) -> int:
         return 0
     if options.explain or options.verbose:
         terminal.explain(f"{signal!r} on {device}:", plan.reasons.values())
+    elif "size" in plan.reasons:
+        terminal.note(f"note: {plan.reasons['size']}")
     if options.verbose:
         terminal.note(f"recipe: {json.dumps(plan.recipe.to_plain())}")
     prepare_folder(folder, 8 * MEBIBYTE + 4 * signal.nbytes)
-    if options.progress and not options.quiet and (note := signal.view.finish_note(device)):
+    if options.progress and not options.quiet and (note := finish_note(signal, trial, device)):
         terminal.note(f"note: {note}")
     if options.overwrite and not options.resume:
         checkpoint.unlink(missing_ok=True)

@@ -32,8 +32,8 @@ class Mri(InverseOptions):
     the middle, and zeros where nothing was measured. With --acceleration, FILE is the picture itself instead: part of
     its transform is taken, and the result is measured. The folder (runs/NAME-mri unless --out names another) gets the
     reconstruction (.npy with a picture of it, or .png), model.safetensors, metrics.json and report.html. The
-    reconstruction is the fit's, or the zero-filled one or that of total variation where held-out frequencies say that
-    the fit is not better; the command says which.
+    reconstruction is the fit's, or the zero-filled one, or that of wavelet-L1 or total variation where held-out
+    frequencies say that the fit is not better; the command says which.
     """
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]

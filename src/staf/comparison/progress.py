@@ -7,6 +7,9 @@ import sys
 import time
 from collections.abc import Mapping
 
+# Measures that a line has room for.
+SHOWN = 6
+
 
 class SweepProgress:
     """Writes to stderr which runs are finished, how well they ended, and the time left for the others."""
@@ -25,7 +28,7 @@ class SweepProgress:
         """One run has ended with `metrics`, or failed for the reason given."""
         self.finished += 1
         left = (time.monotonic() - self.started) / self.finished * (self.pending - self.finished)
-        measured = ", ".join(f"{name} {value:.4g}" for name, value in metrics.items())
+        measured = ", ".join(f"{name} {value:.4g}" for name, value in list(metrics.items())[:SHOWN])
         ended = measured if failure is None else f"failed: {failure}"
         rest = f"; {_duration(left)} left" if self.finished < self.pending else ""
         self._write(f"[{self.total - self.pending + self.finished}/{self.total}] {label}: {ended}{rest}")

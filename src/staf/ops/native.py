@@ -26,6 +26,7 @@ from staf.ops import kernel_cache
 
 SOURCES = (
     "sine_series/sine_series.c",
+    "sine_series/table.c",
     "pointwise.c",
     "linear/thin_sums.c",
     "hash_grid/hash_grid.c",
@@ -36,6 +37,7 @@ FLAGS = ("-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trappi
 # Tried in this order: not every compiler has OpenMP, and not every processor knows -march.
 VARIANTS = (("-march=native", "-fopenmp"), ("-march=native", "-fopenmp-simd"), ("-mcpu=native", "-fopenmp-simd"))
 FUNCTIONS = {"staf_series_value": 5, "staf_series_gradients": 9, "staf_series_second": 14}
+TABLE_FUNCTIONS = {"staf_table_value": 3, "staf_table_gradients": 5}
 GRID_FUNCTIONS = {"staf_grid_gather": 5, "staf_grid_slope": 6, "staf_grid_scatter": 6}
 # Below this many sines a single thread is faster than waking the others.
 PARALLEL_FROM = 32768
@@ -149,6 +151,10 @@ def _load(path: Path) -> ctypes.CDLL:
     loaded = ctypes.CDLL(str(path))
     for name, pointers in FUNCTIONS.items():
         getattr(loaded, name).argtypes = [ctypes.c_void_p] * pointers + [ctypes.c_int64] * 5 + [ctypes.c_int]
+    for name, pointers in TABLE_FUNCTIONS.items():
+        numbers = [*[ctypes.c_int64] * 4, ctypes.c_int, ctypes.c_float]
+        getattr(loaded, name).argtypes = [ctypes.c_void_p] * pointers + numbers
+        getattr(loaded, name).restype = None
     for name, pointers in GRID_FUNCTIONS.items():
         getattr(loaded, name).argtypes = [ctypes.c_void_p] * pointers + [ctypes.c_int64] * 6 + [ctypes.c_int] * 2
     loaded.staf_pointwise.argtypes = [

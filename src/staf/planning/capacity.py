@@ -16,6 +16,7 @@ from staf.planning.situation import Choice, Situation
 # each (512x512 pixels), at 37 dB with 180; a grid of the same photo ends at 44 to 47 dB in less time
 # (docs/results/large-images.md).
 HOLDS = 8
+LARGER = "a larger width or the network ngp (a hash grid) holds more"
 # Resolutions grow by about this much from level to level, from so many cells along the longest side.
 GROWTH, COARSEST, MOST_LEVELS = 1.5, 16, 16
 # The quality that a grid is made for where none is asked for, in dB, by type of device; above 59 dB an 8-bit picture is
@@ -67,6 +68,23 @@ def of_observation(s: Situation) -> Choice:
     finest = max(1, longest // 2)
     reason = f"a hash grid of up to {finest:,} cells for {longest:,} observed samples"
     return Choice(reason, arguments=grid_arguments(shape, finest, 19))
+
+
+def size(s: Situation) -> Choice:
+    """A word on a network that is far too small for the samples of a signal, and what holds more."""
+    return too_small(s, s.points * int(s.source.out_features), "values", LARGER)
+
+
+def too_small(s: Situation, values: int, what: str, larger: str, holds: int = HOLDS) -> Choice:
+    """What the topic `size` says where there are more than `holds` values for each parameter of a network."""
+    every_sample = math.prod(getattr(s.signal, "shape", ())) == s.points and not hasattr(s.source, "operator")
+    if s.spec.grid or not every_sample or values <= holds * (parameters := s.parameters("size")):
+        return Choice()
+    each = values / parameters
+    return Choice(
+        f"this network is too small for this signal, unless it is smooth: {parameters:,} parameters for {values:,} "
+        f"{what}, {each:.0f} for each, and detail is lost above about {holds}; {larger}"
+    )
 
 
 def hash_grid(s: Situation, shape: tuple[int, ...], why: str) -> Choice:

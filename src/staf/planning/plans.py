@@ -106,16 +106,25 @@ def plan(
 
 
 def for_own_network(
-    signal: SignalLike, budget: Budget | None = None, *, device: str = "cpu", model: str = "staf"
+    signal: SignalLike,
+    budget: Budget | None = None,
+    *,
+    device: str = "cpu",
+    model: str = "staf",
+    parameters: int | None = None,
 ) -> Plan:
     """The plan of a fit whose network is given: batch, budget, Muon and Adam at the rate of `model`, with the reasons.
 
-    A network that is none of the library's has STAF's rate. The plan has none of the constants that were found for
-    networks of 256 neurons on pictures of one size.
+    `parameters` is how many it has, so that the plan can say where they are too few. A network that is none of the
+    library's has STAF's rate. The plan has none of the constants that were found for networks of 256 neurons on
+    pictures of one size.
     """
     of_signal = rules_of(getattr(signal, "signal", signal))
-    table = with_changes(OWN_NETWORK_RULES, {topic: rule for topic, rule in of_signal.items() if topic == "rate"})
-    chosen = _planned(Situation(signal, budget or Budget(), device, network_named(model), table))
+    changes = {topic: rule for topic, rule in of_signal.items() if topic in ("rate", "size")}
+    if parameters is None:
+        changes["size"] = None
+    table = with_changes(OWN_NETWORK_RULES, changes)
+    chosen = _planned(Situation(signal, budget or Budget(), device, network_named(model), table, parameters=parameters))
 
     def default_field(generator: torch.Generator) -> nn.Module:
         return plan(signal, budget, device=device).field_factory(generator)

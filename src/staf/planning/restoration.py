@@ -95,6 +95,8 @@ class Restoration:
         """What the restoration changes of the table."""
         return {
             "capacity": capacity.of_observation,
+            # A small network keeps out what is not observed.
+            "size": lambda s: Choice(),
             "constants": self.constants,
             "first_frequency": self.first_frequency,
             "optimiser": rules.muon,

@@ -63,7 +63,7 @@ def constants(s: Situation) -> Choice:
 def activation(s: Situation) -> Choice:
     """How the activation starts."""
     # The arguments of the other topics; this one chooses none.
-    chosen = {name: value for topic in s.rules if topic != "activation" for name, value in s[topic].arguments.items()}
+    chosen = s.arguments_without("activation", "size")
     return Choice(s.spec.start(chosen) if s.spec.start is not None else "")
 
 
@@ -199,6 +199,7 @@ RULES: dict[str, Rule] = {
     "batch": batch,
     "budget": budget,
     "target": target,
+    "size": capacity.size,
 }
 # For a network of the user's own, of which nothing is known; a kind of signal may replace the rate.
 OWN_NETWORK_RULES: dict[str, Rule] = {
@@ -208,6 +209,7 @@ OWN_NETWORK_RULES: dict[str, Rule] = {
     "batch": batch,
     "budget": budget,
     "target": target,
+    "size": capacity.size,
 }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import torch
 from torch import nn
 
 from staf.nn.networks import NetworkSpec
@@ -62,8 +63,18 @@ class Situation:
     {'rate': 0.001}
     """
 
-    def __init__(self, source: Any, budget: Budget, device: str, spec: NetworkSpec, rules: Mapping[str, Rule]) -> None:
+    def __init__(
+        self,
+        source: Any,
+        budget: Budget,
+        device: str,
+        spec: NetworkSpec,
+        rules: Mapping[str, Rule],
+        *,
+        parameters: int | None = None,
+    ) -> None:
         self.source, self.budget, self.device, self.asked, self.rules = source, budget, device, spec, dict(rules)
+        self._parameters = parameters
         self._choices: dict[str, Choice | None] = {}
 
     def __getitem__(self, topic: str) -> Choice:
@@ -111,7 +122,25 @@ class Situation:
     @property
     def arguments(self) -> dict[str, Any]:
         """The network's arguments that differ from its defaults, chosen by all topics in the order of the table."""
-        return {name: value for topic in self.rules for name, value in self[topic].arguments.items()}
+        return self.arguments_without()
+
+    def parameters(self, asking: str) -> int:
+        """How many parameters the network has by the choices of all topics but the one that is `asking`.
+
+        Those of a network of the user's own are given.
+        """
+        if self._parameters is not None:
+            return self._parameters
+        others = [self[topic].spec for topic in self.rules if topic != asking]
+        spec = next((own for own in others if own is not None), self.spec)
+        with torch.device("meta"):
+            field = spec.factory(self.in_features, int(self.source.out_features), **self.arguments_without(asking))
+        return sum(parameter.numel() for parameter in field.parameters())
+
+    def arguments_without(self, *asking: str) -> dict[str, Any]:
+        """The same without the choices of some topics, whose rules are asking."""
+        topics = [topic for topic in self.rules if topic not in asking]
+        return {name: value for topic in topics for name, value in self[topic].arguments.items()}
 
 
 def points_of(signal: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -98,9 +99,10 @@ class View(ABC, Generic[S]):
         """
         return {"type": {1: "trace", 2: "picture"}.get(self.signal.in_features, "slices")}
 
-    def finish_note(self, device: str) -> str | None:
-        """What to tell before a fit whose measuring and writing take minutes after the training."""
-        return None
+    def finish_work(self) -> tuple[str, int]:
+        """What is computed after the training, to measure and to write it, in words, and at how many points."""
+        points = math.prod(self.signal.shape)
+        return f"all {points:,} points are computed once more", points
 
     def render_points(self, how: Entries, convention: Convention) -> int:
         """At how many points a rendering with the arguments `how` evaluates the field; wrong ones are refused."""

@@ -11,7 +11,7 @@ from torch import Tensor
 from staf._documents import Document
 from staf._typing import Float
 
-# The fit is returned where it is better by so many standard errors of the mean difference.
+# A result is better than another where it is so by this many standard errors of the mean difference.
 MARGIN = 2.0
 
 
@@ -20,7 +20,8 @@ class Candidate:
     """A result, (n, c) fitted numbers as from `task.predict`, and how well its method predicts what it did not see.
 
     `errors` (m,) are squared errors at the held-out observations, of the method applied without them; `predicted` is
-    what it predicts there.
+    what it predicts there. Methods that are quickly applied again may have further observations, each predicted
+    without it, after those that the fit did not see.
     """
 
     values: Float[Tensor, "n c"]
@@ -31,6 +32,10 @@ class Candidate:
     def error(self) -> float:
         """The root of the mean squared error at held-out observations."""
         return math.sqrt(float(self.errors.double().mean())) if len(self.errors) else math.nan
+
+    def first(self, count: int) -> Candidate:
+        """The same with its first `count` held-out observations alone."""
+        return Candidate(self.values, self.errors[:count], None if self.predicted is None else self.predicted[:count])
 
 
 @dataclass(frozen=True)
@@ -72,10 +77,10 @@ def choose(
     what: str = "pixels",
     objection: str | None = None,
 ) -> Choice:
-    """The fit, where it predicts held-out observations clearly better than every classical method; else the best one.
+    """The fit, where it predicts held-out observations clearly better than the best classical method; else that one.
 
-    The test is paired: the mean over observations of classical minus fitted squared error must exceed `MARGIN` standard
-    errors. `objection` is another reason against the fit, if there is one.
+    `clearly_better` and `clearly_best` say what that means; the first classical method is the one in doubt.
+    `objection` is another reason against the fit, if there is one.
 
     >>> import torch
     >>> good, bad = torch.full((50,), 0.01), torch.full((50,), 0.04)
@@ -84,15 +89,14 @@ def choose(
     Lanczos - held-out pixels: Lanczos predicts them with an error of 0.1, staf with 0.2
     """
     errors = {model: fit.error, **{name: candidate.error for name, candidate in classical.items()}}
-    best = min(classical, key=lambda name: errors[name])
+    best = clearly_best(classical)
     rival = classical[best]
     if objection is not None:
         return Choice(best, rival.values, objection, errors, fitted=False)
     if not len(fit.errors):
         why = f"no {what} were held out, and staf fits what is observed better than {best}".replace("staf", model)
         return Choice(model, fit.values, why, errors, fitted=True)
-    mean, spread = advantage(fit, rival)
-    won = mean > MARGIN * spread and math.isfinite(fit.error)
+    mean, won = advantage(fit, rival)[0], clearly_better(fit, rival)
     first, second = (model, best) if won or mean > 0 else (best, model)
     why = (
         f"held-out {what}: {first} predicts them with an error of {errors[first]:.4g}, {second} with "
@@ -105,6 +109,30 @@ def choose(
     return Choice(best, rival.values, why, errors, fitted=False)
 
 
+def clearly_best(candidates: Mapping[str, Candidate]) -> str:
+    """The first method, unless others are clearly better than it: then the one of these with the least error.
+
+    The first is the usual one. A few held-out observations are no reason to leave it: where methods are close, the one
+    with the least error there is often not the best.
+
+    >>> import torch
+    >>> usual, lucky, good = (torch.tensor(errors) for errors in ([1.0, 1.2, 1.1], [0.1, 1.3, 1.2], [0.4, 0.5, 0.5]))
+    >>> tried = {"usual": usual, "lucky": lucky, "good": good}
+    >>> tried = {name: Candidate(torch.zeros(1, 1), errors) for name, errors in tried.items()}
+    >>> clearly_best({name: tried[name] for name in ("usual", "lucky")}), clearly_best(tried)
+    ('usual', 'good')
+    """
+    usual, *others = candidates
+    clear = [name for name in others if clearly_better(candidates[name], candidates[usual])]
+    return min(clear, key=lambda name: candidates[name].error, default=usual)
+
+
+def clearly_better(one: Candidate, other: Candidate, least: float = 0.0) -> bool:
+    """Whether one's squared errors are less by `MARGIN` standard errors, and by the share `least` of the other's."""
+    mean, spread = advantage(one, other)
+    return math.isfinite(one.error) and mean > max(MARGIN * spread, least * other.error**2)
+
+
 def advantage(one: Candidate, other: Candidate) -> tuple[float, float]:
     """How much less one's squared errors are in the mean, and the standard error of that: the test is paired.
 
@@ -113,6 +141,7 @@ def advantage(one: Candidate, other: Candidate) -> tuple[float, float]:
     >>> advantage(a, b)
     (2.0, 0.0)
     """
-    gain = (other.errors - one.errors).double()
+    common = min(len(one.errors), len(other.errors))
+    gain = (other.errors[:common] - one.errors[:common]).double()
     spread = float(gain.std()) / math.sqrt(len(gain)) if len(gain) > 1 else math.inf
     return float(gain.mean()), spread

@@ -12,6 +12,7 @@ from staf._typing import Float
 from staf.tasks.choice import Candidate
 from staf.tasks.denoising import Denoising
 from staf.tasks.inverse import InverseProblem
+from staf.tasks.left_out import left_out
 from staf.tasks.patch_methods import denoised_by_patches, noise_of, patches_serve
 from staf.tasks.super_resolution import SuperResolution
 
@@ -94,26 +95,32 @@ def denoising_candidates(task: Denoising, methods: Sequence[str] = DENOISING_MET
 
     Patch groups are left out where they do not serve; they begin with total variation.
     """
-    image, held = task.observation.cpu(), task.held_out_index.cpu()
+    image, parts = task.observation.cpu(), left_out(task)
+    everything = torch.ones(image.shape[1:], dtype=torch.bool)
+    wanted = image.flatten(1)[:, torch.cat(parts)].T
     results = {}
+    plain: dict[str, tuple[Tensor, list[Tensor]]] = {}
     for name in methods:
         grouped = name == PATCH_GROUPS
         if grouped and not patches_serve(tuple(image.shape[1:])):
             continue
-        denoise, strengths = DENOISERS["total variation" if grouped else name]
-        strength = chosen_strength(task, denoise, strengths)
-        restored = task.transform.clamp(denoise(image, strength))
-        without = task.transform.clamp(_unseen(image, held, denoise, strength))
+        start = "total variation" if grouped else name
+        if start not in plain:
+            denoise, strengths = DENOISERS[start]
+            strength = chosen_strength(task, denoise, strengths)
+            without = [task.transform.clamp(_unseen(image, part, denoise, strength)) for part in parts]
+            plain[start] = task.transform.clamp(denoise(image, strength)), without
+        restored, unseen = plain[start]
         if grouped:
-            everything = torch.ones(image.shape[1:], dtype=torch.bool)
-            seen = everything.clone()
-            seen.view(-1)[held] = False
-            noise = noise_of(without.flatten(1)[:, held].T, image.flatten(1)[:, held].T)
+            held, unseen = parts[0], list(unseen)
+            noise = noise_of(unseen[0].flatten(1)[:, held].T, image.flatten(1)[:, held].T)
             restored = task.transform.clamp(denoised_by_patches(image, everything, restored, noise))
-            without = task.transform.clamp(denoised_by_patches(image, seen, without, noise))
-        predicted = without.flatten(1)[:, held]
-        errors = (predicted - image.flatten(1)[:, held]).square().mean(0)
-        results[name] = Candidate(restored.flatten(1).T, errors, predicted.T)
+            for number, part in enumerate(parts):
+                seen = everything.clone()
+                seen.view(-1)[part] = False
+                unseen[number] = task.transform.clamp(denoised_by_patches(image, seen, unseen[number], noise))
+        predicted = torch.cat([found.flatten(1)[:, part].T for found, part in zip(unseen, parts, strict=True)])
+        results[name] = Candidate(restored.flatten(1).T, (predicted - wanted).square().mean(-1), predicted)
     return results
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from staf._extras import need
-from staf._typing import Bool
+from staf._typing import Bool, Float
 from staf.operators import (
     BeamIntegrals,
     Composed,
@@ -25,9 +25,11 @@ from staf.operators import (
 from staf.tasks.choice import Candidate
 from staf.tasks.filling import filled
 from staf.tasks.inverse import InverseProblem
+from staf.tasks.left_out import left_out
 from staf.tasks.patch_methods import filled_by_patches, patches_serve
 from staf.tasks.poisson import least_squares
 from staf.tasks.tomography_classical import SART_WEIGHTS, WINDOWS, filtered_backprojection, sart
+from staf.tasks.wavelets import WAVELET_WEIGHTS, wavelet_l1
 
 # Of total variation, in units of the value range, for an operator of norm 1.
 WEIGHTS = (1e-4, 1e-3, 1e-2, 1e-1)
@@ -135,6 +137,12 @@ def zero_filled(operator: MaskedFourier, observation: Tensor, seen: Tensor, stre
     return operator.A_adjoint(observation * seen)
 
 
+def wavelets(operator: MaskedFourier, observation: Tensor, seen: Tensor, weight: float) -> Tensor:
+    """Few large wavelet coefficients, beginning with the zero-filled picture."""
+    first = operator.A_adjoint(observation * seen)
+    return wavelet_l1(operator, observation, seen, weight, start=first, squared_norm=squared_norm(operator))
+
+
 def differential(operator: LinearOperator) -> bool:
     """Whether an operator takes differences: it is solved as well as it can be, and blur is not its problem."""
     parts = operator.operators if isinstance(operator, Composed) else (operator,)
@@ -151,6 +159,7 @@ METHODS: dict[str, Method] = {
         wiener, BALANCES, lambda operator: isinstance(operator, GaussianBlur) and len(operator.input_shape) == 2
     ),
     "zero-filled": Method(zero_filled, (0.0,), lambda operator: isinstance(operator, MaskedFourier)),
+    "wavelet-L1": Method(wavelets, WAVELET_WEIGHTS, lambda operator: isinstance(operator, MaskedFourier)),
     "filtered backprojection": Method(
         filtered_backprojection, WINDOWS, lambda operator: isinstance(operator, BeamIntegrals)
     ),
@@ -167,30 +176,37 @@ METHODS: dict[str, Method] = {
 def inverse_candidates(task: InverseProblem, methods: Sequence[str] | None = None) -> dict[str, Candidate]:
     """Each classical method for the task's operator, or those that are named, tuned by held-out observations.
 
-    Where none are held out, the middle strength is taken.
+    Where none are held out, the middle strength is taken. Errors and predictions are those at `left_out`.
     """
     operator: LinearOperator = task.operator.to("cpu") if hasattr(task.operator, "to") else task.operator
     observation, held = task.observation.cpu(), task.held_out_index.cpu()
     everything = torch.ones(operator.output_shape, dtype=torch.bool)
-    seen = everything.clone()
-    seen.view(-1)[held] = False
+    parts = left_out(task)
     results = {}
     for name, method in METHODS.items():
         if not method.serves(operator) or (methods is not None and name not in methods):
             continue
         strength, errors, predicted = method.strengths[len(method.strengths) // 2], observation.new_zeros(0), None
         if len(held):
-            tried = []
-            for tries in method.strengths:
-                restored = method.solve(operator, observation, seen, tries)
-                seen_there = operator.A(restored).flatten(1)[:, held].T
-                unseen = (seen_there.T - observation.flatten(1)[:, held]).square().mean(0)
-                tried.append((float(unseen.mean()), tries, unseen, seen_there))
-            _, strength, errors, predicted = min(tried, key=lambda entry: entry[0])
+            tried = {tries: _without(method, operator, observation, held, tries) for tries in method.strengths}
+            wanted = observation.flatten(1)[:, torch.cat(parts)].T
+            strength = min(tried, key=lambda tries: float((tried[tries] - wanted[: len(held)]).square().mean()))
+            others = [_without(method, operator, observation, part, strength) for part in parts[1:]]
+            predicted = torch.cat([tried[strength], *others])
+            errors = (predicted - wanted).square().mean(-1)
         restored = method.solve(operator, observation, everything, strength)
         restored = task.completed(restored)
         results[name] = Candidate(task.transform.clamp(restored).flatten(1).T, errors, predicted)
     return results
+
+
+def _without(
+    method: Method, operator: LinearOperator, observation: Tensor, part: Tensor, strength: float
+) -> Float[Tensor, "m c"]:
+    """What a method that does not see a part of the observation predicts there."""
+    seen = torch.ones(operator.output_shape, dtype=torch.bool)
+    seen.view(-1)[part] = False
+    return operator.A(method.solve(operator, observation, seen, strength)).flatten(1)[:, part].T
 
 
 def squared_norm(operator: LinearOperator, turns: int = 20) -> float:

@@ -10,12 +10,13 @@ from torch import Tensor
 
 from staf._typing import Float
 from staf.operators import AreaDownsampling
-from staf.tasks.choice import MARGIN, Candidate, Choice, advantage, choose
+from staf.tasks.choice import Candidate, Choice, choose, clearly_best, clearly_better
 from staf.tasks.classical import UPSCALERS, denoising_candidates
 from staf.tasks.denoising import Denoising
 from staf.tasks.filling import filled
 from staf.tasks.inverse import InverseProblem
 from staf.tasks.inverse_classical import inverse_candidates
+from staf.tasks.left_out import left_out
 from staf.tasks.mixture import mixture
 from staf.tasks.non_local import MOST_PIXELS, back_projected, sharpened
 from staf.tasks.super_resolution import SuperResolution
@@ -44,8 +45,8 @@ def returned_denoising(
     held = task.held_out_index
     with torch.no_grad():
         seen = task.transform.clamp(predict(task.coordinates[held])).detach()
-    target = task.target[held].cpu()
-    fit = Candidate(task.predict(predict).cpu(), (seen.cpu() - target).square().mean(-1), seen.cpu())
+    target = task.target.cpu()[torch.cat(left_out(task))]
+    fit = Candidate(task.predict(predict).cpu(), (seen.cpu() - target[: len(held)]).square().mean(-1), seen.cpu())
     return best_of(model, fit, denoising_candidates(task) if classical is None else classical, target)
 
 
@@ -96,33 +97,52 @@ def returned_inverse(task: InverseProblem, predict: Predict, model: str = "staf"
 
 def chosen_of(task: InverseProblem, predict: Predict, classical: Mapping[str, Candidate], model: str) -> Choice:
     """The same among classical results that are there already."""
-    held = task.held_out_index
-    seen, target = (of.flatten(1)[:, held].T.cpu() for of in (task.observed_by(predict), task.observation))
-    fit = Candidate(task.predict(predict).cpu(), (seen - target).square().mean(-1), seen)
-    return best_of(model, fit, classical, target, what="observations")
+    held = task.held_out_index.cpu()
+    seen, observed = (of.flatten(1).T.cpu() for of in (task.observed_by(predict), task.observation))
+    fit = Candidate(task.predict(predict).cpu(), (seen[held] - observed[held]).square().mean(-1), seen[held])
+    return best_of(model, fit, classical, observed[torch.cat(left_out(task))], what="observations")
 
 
 def best_of(
     model: str, fit: Candidate, classical: Mapping[str, Candidate], target: Tensor, *, what: str = "pixels"
 ) -> Choice:
-    """The fit, a classical result, or a mean of several where that predicts held-out observations clearly better."""
-    choice = choose(model, fit, classical, what=what)
-    everything = {model: fit, **classical}
-    found = mixture(target, everything)
-    if found is None:
-        return choice
-    weights, mean = found
-    alone = everything[choice.method]
-    gain, spread = advantage(mean, alone)
-    if not gain > max(MARGIN * spread, LEAST_GAIN * alone.error**2):
-        return choice
-    shares = ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items())
+    """The fit, a classical result, or a mean of several where that predicts held-out observations clearly better.
+
+    First the classical methods are settled among themselves, by all the observations that they were applied without.
+    The fit is compared with what that gives, by those that it did not see.
+    """
+    parts, settled = _settled(classical, target)
+    name, count = _named(parts), len(fit.errors)
+    rival = {name: settled.first(count)}
+    choice = choose(model, fit, rival, what=what)
+    errors = {**{method: candidate.error for method, candidate in classical.items()}, **choice.errors}
+    found = mixture(target[:count], {model: fit, **rival})
+    alone = fit if choice.fitted else rival[name]
+    if found is None or not clearly_better(found[1], alone, LEAST_GAIN):
+        weights = parts if len(parts) > 1 and not choice.fitted else {}
+        return replace(choice, errors=errors, weights=weights)
+    shares, mean = found
+    weights = {model: shares[model], **{method: shares[name] * share for method, share in parts.items()}}
     why = (
         f"held-out {what}: it predicts them with an error of {mean.error:.4g}, {choice.method} alone with "
         f"{choice.errors[choice.method]:.4g}"
     )
-    errors = {**choice.errors, "mean": mean.error}
-    return Choice(f"mean ({shares})", mean.values, why, errors, fitted=model in weights, weights=weights)
+    return Choice(_named(weights), mean.values, why, {**errors, "mean": mean.error}, fitted=True, weights=weights)
+
+
+def _settled(classical: Mapping[str, Candidate], target: Tensor) -> tuple[dict[str, float], Candidate]:
+    """The classical method that is clearly best, or a mean of several that is clearly better; the shares of each."""
+    name = clearly_best(classical)
+    found = mixture(target, classical)
+    if found is None or not clearly_better(found[1], classical[name], LEAST_GAIN):
+        return {name: 1.0}, classical[name]
+    return found
+
+
+def _named(weights: Mapping[str, float]) -> str:
+    if len(weights) == 1:
+        return next(iter(weights))
+    return f"mean ({', '.join(f'{name} {weight:.0%}' for name, weight in weights.items())})"
 
 
 def corrected(task: SuperResolution, values: Float[Tensor, "c h w"]) -> Float[Tensor, "n c"]:

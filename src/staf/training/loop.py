@@ -239,6 +239,9 @@ class Loop:
             if interruption.is_missed:
                 self._leave_unless_diverged(interruption)
             finishing = [callback for callback in self.callbacks if hasattr(callback, "finish")]
+            for callback in finishing:
+                if hasattr(callback, "shown_by"):
+                    callback.shown_by(bar)
             notes = [*(callback.finish(self.trainee.module) for callback in finishing), *notes]
             watched = getattr(bar, "watched", None)
             if watched is not None and len(predicts) == 1:

@@ -35,6 +35,7 @@ SCRIPTS = (
     "spectrum.js",
     "sound.js",
     "mesh.js",
+    "rounding.js",
     "surface.js",
     "slices.js",
     "shape.js",

@@ -47,6 +47,20 @@ def test_ply_files_without_faces_are_clouds(tmp_path, binary, comment):
     assert staf.open(mesh, kind="cloud").count == 642
 
 
+@pytest.mark.parametrize("binary", [False, True])
+def test_other_elements_may_stand_before_the_points_of_a_ply_file(tmp_path, binary):
+    points, _ = ball(20)
+    content = ply(points, None, binary)
+    lines = b"element camera 2\nproperty short id\nproperty float angle\nelement vertex"
+    head, body = content.replace(b"element vertex", lines, 1).split(b"end_header\n", 1)
+    before = (
+        np.array([(1, 0.5), (2, 0.25)], [("id", "<i2"), ("angle", "<f4")]).tobytes() if binary else b"1 0.5\n2 0.25\n"
+    )
+    path = tmp_path / "a.ply"
+    path.write_bytes(head + b"end_header\n" + before + body)
+    assert np.allclose(staf.open(path).array, points, atol=1e-5)
+
+
 def test_text_and_arrays_are_clouds_too(tmp_path):
     points, normals = ball(20)
     np.savetxt(tmp_path / "a.xyz", np.concatenate([points, normals], 1))

@@ -11,11 +11,14 @@ from pathlib import Path
 import numpy as np
 
 from staf.kinds.grid.signal import Grid
+from staf.kinds.limits import check_ratio
 from staf.signals.atomic import atomic_path
 from staf.signals.errors import SignalError, damage_named
 from staf.signals.npy import map_array, read_header, write_bands
 
 SUFFIX = ".npy"
+# No deflated data unfolds to more times its bytes.
+DEFLATE_RATIO = 1032
 
 
 def read_npy(path: Path, limit: int) -> Grid:
@@ -34,7 +37,10 @@ def read_npz(path: Path, limit: int) -> Grid:
             listed = ", ".join(name.removesuffix(SUFFIX) for name in names)
             raise SignalError(f"it holds {len(names)} arrays ({listed}): save the one to fit with np.save")
         with archive.open(names[0]) as file:
-            check_size(read_header(file).shape, limit)
+            shape, dtype = read_header(file)
+            check_size(shape, limit)
+            decoded = math.prod(shape) * dtype.itemsize
+            check_ratio(decoded, path.stat().st_size, DEFLATE_RATIO, f"{'x'.join(map(str, shape))} samples")
         with archive.open(names[0]) as file:
             array = np.lib.format.read_array(file, allow_pickle=False)
     return Grid(array)

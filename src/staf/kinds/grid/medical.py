@@ -7,6 +7,7 @@ kept.
 from __future__ import annotations
 
 import math
+import mmap
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from staf._extras import need
-from staf.kinds.grid.files import check_size
+from staf.kinds.grid.files import DEFLATE_RATIO, check_size
 from staf.kinds.grid.signal import Grid
+from staf.kinds.limits import check_not_padded, check_ratio
 from staf.signals.atomic import atomic_path
 from staf.signals.errors import SignalError, damage_named
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 NIFTI = (".nii", ".nii.gz")
 # How far the distances between slices may differ from their mean.
 UNEVEN = 0.05
+DEFLATED = b"1.2.840.10008.1.2.1.99"
+SIZES: list[int | str] = ["NumberOfFrames", "Rows", "Columns", "SamplesPerPixel"]
 
 
 def read_nifti(path: Path, limit: int) -> Grid:
@@ -34,6 +38,8 @@ def read_nifti(path: Path, limit: int) -> Grid:
         image = nibabel.Nifti1Image.from_filename(path)
         shape = tuple(int(size) for size in image.shape)
         check_size(shape, limit)
+        decoded = math.prod(shape) * image.get_data_dtype().itemsize
+        check_ratio(decoded, path.stat().st_size, DEFLATE_RATIO, f"{'x'.join(map(str, shape))} voxels")
         sides = [float(side) for side in image.header.get_zooms()]
         array = np.asarray(image.dataobj)
     # Trailing axes of one entry say nothing.
@@ -81,11 +87,15 @@ def read_dicom_series(folder: str | os.PathLike[str], limit: int = 2**31) -> Gri
 def _frames(path: Path, limit: int) -> tuple[np.ndarray, list[float], float | None]:
     """The values of a file, the sides of its cells (slices, rows, columns), and where a slice lies along its normal."""
     pydicom = need("medical", "pydicom")
-    file: Any = pydicom.dcmread(path)
-    size = (int(file.get("NumberOfFrames", 1) or 1), int(file.Rows), int(file.Columns))
-    check_size(size, limit)
-    if int(file.get("SamplesPerPixel", 1)) != 1:
-        raise SignalError("it holds colours: save it as an image")
+    with path.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        if content.find(DEFLATED) >= 0:
+            # It would be unfolded whole before its header can be read.
+            raise SignalError("it is a deflated DICOM file: save it without this compression")
+        # Elements that are not asked for are skipped, whatever their length.
+        _check_announced(pydicom.dcmread(content, stop_before_pixels=True, specific_tags=SIZES), len(content), limit)
+        content.seek(0)
+        file: Any = pydicom.dcmread(content)
+    _check_announced(file, path.stat().st_size, limit)
     array = file.pixel_array.astype(np.float32)
     array = array * float(file.get("RescaleSlope", 1)) + float(file.get("RescaleIntercept", 0))
     rows, columns = (float(side) for side in file.get("PixelSpacing", [1.0, 1.0]))
@@ -95,6 +105,17 @@ def _frames(path: Path, limit: int) -> tuple[np.ndarray, list[float], float | No
         turn = np.array([float(number) for number in file.ImageOrientationPatient])
         position = float(np.cross(turn[:3], turn[3:]) @ np.array([float(n) for n in file.ImagePositionPatient]))
     return array, sides, position
+
+
+def _check_announced(file: Any, stored: int, limit: int) -> None:
+    """Refuses what its header announces too much of, or more than its `stored` bytes can hold."""
+    size = (int(file.get("NumberOfFrames", 1) or 1), int(file.Rows), int(file.Columns))
+    check_size(size, limit)
+    decoded = 4 * math.prod(size)
+    check_ratio(decoded, stored, DEFLATE_RATIO, f"{'x'.join(map(str, size))} pixels")
+    check_not_padded(stored, decoded)
+    if int(file.get("SamplesPerPixel", 1)) != 1:
+        raise SignalError("it holds colours: save it as an image")
 
 
 def write_nifti(path: str | os.PathLike[str], array: np.ndarray, spacing: Sequence[float] | None) -> Path:

@@ -24,8 +24,6 @@ from staf.signals.view import View
 from staf.training.history import decibels
 
 LPIPS_PIXELS = 2**24
-# From here on, measuring and writing take longer on a CPU than one waits without being told.
-MANY_PIXELS = 2**21
 PANES = (("target", "Target"), ("reconstruction", "Reconstruction"), ("error", "Error"))
 
 
@@ -84,13 +82,8 @@ class ImageView(View[Image]):
     def page(self, convention: Convention) -> Document:
         return {"type": "picture", "colours": True}
 
-    def finish_note(self, device: str) -> str | None:
-        if device != "cpu" or self.signal.points < MANY_PIXELS:
-            return None
-        return (
-            f"after the training all {self.signal.points:,} pixels are computed once more, to measure and to write "
-            "them; that takes minutes on a CPU and is not counted in --seconds"
-        )
+    def finish_work(self) -> tuple[str, int]:
+        return f"all {self.signal.points:,} pixels are computed once more", self.signal.points
 
     def render_points(self, how: Entries, convention: Convention) -> int:
         width, height = output_size(self.signal.shape, how, convention)

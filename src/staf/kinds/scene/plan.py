@@ -108,6 +108,8 @@ _COMMON: dict[str, Rule | None] = {
     "batch": batch,
     "budget": budget,
     "precision": precision,
+    # Photos share what they show: their pixels say nothing about the size of a scene.
+    "size": None,
 }
 GRID_RULES: dict[str, Rule | None] = {
     **_COMMON,

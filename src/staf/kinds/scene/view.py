@@ -33,8 +33,6 @@ PAGE_CAMERAS = 48
 MOST_SHOWN = 6
 # Rays whose samples are about so many points of the field, for the progress of a rendering.
 POINTS_PER_RAY = 24
-# Rays from which on a CPU needs more than one waits without being told.
-MANY_RAYS = 2**18
 
 
 class SceneView(View[Scene]):
@@ -145,15 +143,9 @@ class SceneView(View[Scene]):
         changes += f", ray_samples={scene.ray_samples}, network={scene.network!r}"
         return f"staf.Scene.read({scene.source!r}, downscale={scene.downscale}).changed({changes})"
 
-    def finish_note(self, device: str) -> str | None:
+    def finish_work(self) -> tuple[str, int]:
         views = measured_views(self.signal)
-        rays = views.pixels[..., 0].numel()
-        if device != "cpu" or rays < MANY_RAYS:
-            return None
-        return (
-            f"after the training {len(views)} views are rendered, to measure and to write them; that takes minutes on "
-            "a CPU and is not counted in --seconds"
-        )
+        return f"{len(views)} views are rendered", views.pixels[..., 0].numel() * POINTS_PER_RAY
 
     def render_points(self, how: Mapping[str, Any], convention: Convention) -> int:
         if set(how) & {"resolution", "level"}:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from staf._extras import need
+from staf.kinds.limits import check_ratio
 from staf.kinds.video.frames import gathered, too_many
 from staf.signals.errors import SignalError, damaged
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 # The share of the announced frames that must be there: the counts of some writers are off by a few.
 THERE = 0.9
 GREY = ("gray", "gray8", "gray10le", "gray12le", "gray16le")
+# How many times its file a single frame may be: a decoder holds several of them, whatever the file has.
+FRAME_RATIO = 1000
 # GIF frames may say that they last no time; viewers take a tenth of a second.
 GIF_SECONDS = 0.1
 
@@ -75,6 +78,7 @@ def read_gif(path: Path, limit: int, part: Part = WHOLE) -> Video:
         count = getattr(picture, "n_frames", 1)
         width, height = part.size or picture.size
         _check(math.ceil(count / part.every), width, height, limit)
+        _check_frame(path, *picture.size)
         notes: list[str] = []
         seconds: list[float] = []
 
@@ -119,6 +123,7 @@ def _read(path: Path, demuxer: str, limit: int, part: Part) -> Video:
         width, height = part.size or (stream.width, stream.height)
         wanted = _frames_in(part, announced, float(rate))
         _check(wanted, width, height, limit)
+        _check_frame(path, stream.width, stream.height)
         grey = stream.pix_fmt in GREY
         notes = ["the sound is left out"] if container.streams.audio else []
         if stream.pix_fmt is not None and any(depth in stream.pix_fmt for depth in ("p10", "p12", "gray1")):
@@ -173,6 +178,10 @@ def _estimated(stream: Any, container: Any, rate: Fraction) -> int:
 def _frames_in(part: Part, announced: int, rate: float) -> int:
     stop = min(part.stop, announced / rate)
     return max(1, math.ceil((stop - part.start) * rate / part.every - 1e-6)) if stop > part.start else 1
+
+
+def _check_frame(path: Path, width: int, height: int) -> None:
+    check_ratio(3 * width * height, path.stat().st_size, FRAME_RATIO, f"frames of {width}x{height}")
 
 
 def _check(frames: int, width: int, height: int, limit: int) -> None:

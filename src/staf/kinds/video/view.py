@@ -24,8 +24,6 @@ from staf.signals.view import View
 
 # Frames that a report shows, spread evenly over all.
 MOST_SHOWN = 6
-# Pixels from which on a CPU needs more time to measure than one waits without being told.
-MANY_PIXELS = 2**21
 # Equal frames are drawn at the PSNR of a perfect copy, rounded to bytes.
 HIGHEST = 99.0
 
@@ -123,13 +121,8 @@ class VideoView(View[Video]):
         how = f"start={part.start!r}, stop={stop}, every={part.every}, size={part.size}"
         return f"staf.Video.read({signal.source!r}, {how})"
 
-    def finish_note(self, device: str) -> str | None:
-        if device != "cpu" or self.signal.points < MANY_PIXELS:
-            return None
-        return (
-            f"after the training all {self.signal.points:,} pixels are computed once more, to measure and to write "
-            "them; that takes minutes on a CPU and is not counted in --seconds"
-        )
+    def finish_work(self) -> tuple[str, int]:
+        return f"all {self.signal.points:,} pixels are computed once more", self.signal.points
 
     def render_points(self, how: Entries, convention: Convention) -> int:
         return math.prod(self.signal.output_grid(convention=convention, **how).shape)

@@ -70,7 +70,7 @@ PRESETS = paper_presets(
 SPEC = NetworkSpec(
     "finer",
     finer,
-    formula="sin(omega0 (abs(x) + 1) x), the scale without gradient",
+    formula=r"$\sin(\omega_0 (\lvert x \rvert + 1)\, x)$, the scale without gradient",
     source="Liu et al., *FINER: Flexible Spectral-bias Tuning in Implicit Neural Representation by "
     "Variable-periodic Activation Functions*, 2024",
     # SOAP at 3e-3 falls on some pictures: kodim03, 300 steps, 37.8 dB; kodim06, 400 steps, 31.9 dB, where 200 of Muon
@@ -88,5 +88,11 @@ SPEC = NetworkSpec(
     decoder="finer",
     presets=PRESETS,
     summary="sin(30 (abs(x) + 1) x)",
-    rows=(Row("`omega0=30`, `hidden_omega0=30`, `first_bias=5`", "SIREN's; first bias U(±first_bias)", 198_915),),
+    rows=(
+        Row(
+            "`omega0=30`, `hidden_omega0=30`, `first_bias=5`",
+            r"SIREN's; first bias $U(\pm b)$, $b$ = `first_bias`",
+            198_915,
+        ),
+    ),
 )

@@ -43,7 +43,7 @@ PRESETS = paper_presets("Gauss", {"rate": 1e-3, "schedule": decay(0.1)}, argumen
 SPEC = NetworkSpec(
     "gauss",
     gauss,
-    formula="exp(-(sigma x)^2)",
+    formula=r"$\exp(-(\sigma x)^2)$",
     source="Ramasinghe and Lucey, *Beyond Periodicity*, 2022",
     rates=Rates(full_batch=1.5e-3, soap=5e-3, mini_batch=(8e-3, 4e-3)),
     restoration={

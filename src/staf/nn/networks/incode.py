@@ -94,7 +94,7 @@ PRESETS = paper_presets(
 SPEC = NetworkSpec(
     "incode",
     incode,
-    formula="exp(a) sin(exp(b) omega0 x + c) + d, the four read from the target",
+    formula=r"$e^a \sin(e^b \omega_0 x + c) + d$, the four read from the target",
     source="Kazerouni et al., *INCODE: Implicit Neural Conditioning with Prior Knowledge Embeddings*, 2024",
     rates=Rates(full_batch=1e-3, soap=1e-3, mini_batch=(1e-3, 5e-4)),
     first_layer=SineLayer(factor=0.5),

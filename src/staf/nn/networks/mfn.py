@@ -53,7 +53,7 @@ PRESETS = paper_presets("MFN", {"rate": 1e-2, "schedule": decay(1)})
 SPEC = NetworkSpec(
     "mfn",
     mfn,
-    formula="z_i = g_i(x) (W_i z_{i-1} + b_i), g = sin(Wx + b) exp(-gamma abs(x - mu)^2 / 2)",
+    formula=r"$z_i = g_i(x)\, (W_i z_{i-1} + b_i)$, $g = \sin(W x + b) \exp(-\gamma \lvert x - \mu \rvert^2 / 2)$",
     source="Fathony et al., *Multiplicative Filter Networks*, 2021",
     rates=Rates(full_batch=1e-2, soap=1e-2, mini_batch=(8e-3, 8e-3)),
     restoration={
@@ -69,7 +69,7 @@ SPEC = NetworkSpec(
             "see below",
             201_219,
             {"filters": "fourier"},
-            formula="the same with g = sin(Wx + b)",
+            formula=r"the same with $g = \sin(W x + b)$",
             source="the same",
         ),
     ),

@@ -118,7 +118,7 @@ SPEC = NetworkSpec(
     rows=(
         Row(
             "`levels=16`, `features=2`, `log2_entries=19`, `coarsest=16`, `finest=2048`, `width=64`, `depth=2`",
-            "table U(±1e-4), layers as the activation's",
+            r"table $U(\pm 10^{-4})$, layers as the activation's",
             5_528_405,
         ),
     ),

@@ -34,7 +34,7 @@ def relu(
 SPEC = NetworkSpec(
     "relu",
     relu,
-    formula="max(x, 0)",
+    formula=r"$\max(x, 0)$",
     source="Rahaman et al., *On the Spectral Bias of Neural Networks*, 2019",
     # As for ReLU on an encoding; without a search of its own.
     rates=Rates(full_batch=1e-2, soap=1e-2, mini_batch=(8e-3, 8e-3)),

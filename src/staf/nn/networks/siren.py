@@ -56,7 +56,7 @@ PRESETS = paper_presets(
 SPEC = NetworkSpec(
     "siren",
     siren,
-    formula="sin(omega0 x)",
+    formula=r"$\sin(\omega_0 x)$",
     source="Sitzmann et al., *Implicit Neural Representations with Periodic Activation Functions*, 2020",
     rates=Rates(full_batch=1e-3, soap=3e-3, short=1.5e-3, mini_batch=(2e-3, 1e-3)),
     first_layer=SineLayer(),
@@ -71,5 +71,11 @@ SPEC = NetworkSpec(
     decoder="siren",
     presets=PRESETS,
     summary="sin(30 x)",
-    rows=(Row("`omega0=30`, `hidden_omega0=30`", "first U(±1/in), others U(±sqrt(6/in)/omega0)", 198_915),),
+    rows=(
+        Row(
+            "`omega0=30`, `hidden_omega0=30`",
+            r"first $U(\pm 1/n)$, others $U(\pm\sqrt{6/n}/\omega_0)$, $n$ inputs",
+            198_915,
+        ),
+    ),
 )

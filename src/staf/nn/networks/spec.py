@@ -200,7 +200,7 @@ class NetworkSpec:
     Args:
         name: its name for `--model`, in files and in `staf.NAME`; the factory has the same.
         factory: `(in_features, out_features, *, width, depth, ..., generator, device, dtype)`.
-        formula: the activation in one line.
+        formula: the activation in one line of Markdown, with formulas in LaTeX.
         source: the paper.
         rates: learning rates.
         first_layer: how the first layer follows the frequencies of a signal.
@@ -218,8 +218,8 @@ class NetworkSpec:
         rows: the table of docs/networks.md.
 
     >>> from staf.nn.networks import NETWORKS
-    >>> NETWORKS["siren"].formula, NETWORKS["siren"].rates.full_batch
-    ('sin(omega0 x)', 0.001)
+    >>> print(NETWORKS["siren"].formula, NETWORKS["siren"].rates.full_batch)
+    $\\sin(\\omega_0 x)$ 0.001
     """
 
     name: str

@@ -137,7 +137,7 @@ PRESETS = {
 SPEC = NetworkSpec(
     "staf",
     staf,
-    formula="sum_i C_i sin(Omega_i x + Phi_i), trained",
+    formula=r"$\sum_i C_i \sin(\Omega_i x + \Phi_i)$, trained",
     source="Morsali et al., *A Unified Theory of Sinusoidal Activation Families for Implicit Neural Representations*",
     rates=Rates(
         full_batch=3e-3,

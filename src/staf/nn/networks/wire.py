@@ -77,7 +77,7 @@ PRESETS = paper_presets(
 SPEC = NetworkSpec(
     "wire",
     wire,
-    formula="exp(i omega0 x - abs(sigma0 x)^2), real part of the output",
+    formula=r"$\exp(i \omega_0 x - \lvert \sigma_0 x \rvert^2)$, real part of the output",
     source="Saragadam et al., *WIRE: Wavelet Implicit Neural Representations*, 2023",
     rates=Rates(full_batch=3e-3, soap=3e-3, mini_batch=(8e-3, 2e-3)),
     first_layer=SineLayer(factor=None),
@@ -108,7 +108,7 @@ SPEC = NetworkSpec(
             "torch's, complex",
             100_227,
             {"planar": True},
-            formula="the same times exp(-abs(sigma0 y)^2), y a second linear map",
+            formula=r"the same times $\exp(-\lvert \sigma_0 y \rvert^2)$, $y$ a second linear map",
             source="the same",
         ),
     ),

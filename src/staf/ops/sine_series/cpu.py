@@ -1,7 +1,8 @@
 """The compiled CPU kernels of the sine series, for float32; shapes and formulas are those of `loop`.
 
-The angle is reduced from the exact product of frequency and x, so for large angles the result is closer to float64
-than the float32 formula is. Sums over points do not depend on the number of threads.
+One set of many terms goes by a table of its function (`table`); everything else goes term by term. The angle is reduced
+from the exact product of frequency and x, so for large angles the result is closer to float64 than the float32 formula
+is. Sums over points do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ import torch
 from torch import Tensor
 
 from staf.ops import native
+from staf.ops.sine_series import table
 from staf.ops.sine_series.loop import Five, Four
 
 
 def value(x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> Tensor:
     """The series itself."""
+    if _of_many_terms(amplitude):
+        each = zip(x, amplitude[:, 0], frequency[:, 0], phase[:, 0], strict=True)
+        return _stacked([value_of_one_set(*network) for network in each])
     x = x.contiguous()
     out = torch.empty_like(x)
     _call("staf_series_value", [x, *_by_term(amplitude, frequency, phase), out], amplitude)
@@ -23,6 +28,15 @@ def value(x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> Ten
 
 def value_of_one_set(x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> Tensor:
     """The series with parameters (terms,) and x of any shape: the same bits as `value`, without making views."""
+    knots = table.knots_for(x, len(amplitude), frequency)
+    if knots is not None:
+        places = knots.places
+        slopes = _slopes(places, amplitude, frequency, phase)
+        return table.value(x, _terms_of_one_set(places, amplitude, frequency, phase), slopes, knots)
+    return _terms_of_one_set(x, amplitude, frequency, phase)
+
+
+def _terms_of_one_set(x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> Tensor:
     given = [tensor.contiguous() for tensor in (x, amplitude, frequency, phase)]
     out = torch.empty_like(given[0])
     size, terms = x.numel(), amplitude.shape[0]
@@ -36,6 +50,45 @@ def value_of_one_set(x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Ten
 
 def gradients(grad: Tensor, x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> Four:
     """Gradients of `sum(grad * value)` in x, amplitude, frequency and phase."""
+    if _of_many_terms(amplitude):
+        each = zip(grad, x, amplitude[:, 0], frequency[:, 0], phase[:, 0], strict=True)
+        found = zip(*(_gradients_of_one_set(*network) for network in each), strict=True)
+        in_x, *sums = (_stacked(list(tensors)) for tensors in found)
+        return in_x, sums[0][:, None], sums[1][:, None], sums[2][:, None]
+    return _gradients_by_term(grad, x, amplitude, frequency, phase)
+
+
+def _gradients_of_one_set(grad: Tensor, x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> Four:
+    knots = table.knots_for(x, len(amplitude), frequency)
+    if knots is None:
+        in_x, *sums = _gradients_by_term(grad[None], x[None], *(p[None, None] for p in (amplitude, frequency, phase)))
+        return in_x[0], sums[0][0, 0], sums[1][0, 0], sums[2][0, 0]
+    places = knots.places
+    slopes = _slopes(places, amplitude, frequency, phase)
+    bends = _terms_of_one_set(places, -amplitude * frequency.square(), frequency, phase)
+    in_x, at_knots = table.gradients(grad, x, slopes, bends, knots)
+    first, second_, third = table.parameter_sums(at_knots, amplitude, frequency, phase, knots)
+    return in_x, first, second_, third
+
+
+def _slopes(places: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> Tensor:
+    """The derivative of the series at some places."""
+    x = places[None, :, None]
+    return _gradients_by_term(torch.ones_like(x), x, *(p[None, None] for p in (amplitude, frequency, phase)))[
+        0
+    ].flatten()
+
+
+def _of_many_terms(amplitude: Tensor) -> bool:
+    """Whether networks are computed one by one, each perhaps by a table."""
+    return amplitude.shape[1] == 1 and amplitude.shape[2] >= table.TERMS
+
+
+def _stacked(tensors: list[Tensor]) -> Tensor:
+    return tensors[0][None] if len(tensors) == 1 else torch.stack(tensors)
+
+
+def _gradients_by_term(grad: Tensor, x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> Four:
     grad, x = grad.contiguous(), x.contiguous()
     in_x = torch.empty_like(x)
     parameters = _by_term(amplitude, frequency, phase)

@@ -6,6 +6,7 @@ from staf.tasks.equations.conditions import Condition, boundary, initial, initia
 from staf.tasks.equations.equation import Equation
 from staf.tasks.equations.jet import Jet
 from staf.tasks.equations.known import Burgers, Heat, Helmholtz, Poisson, Wave
+from staf.tasks.equations.newton import levenberg_marquardt
 
 __all__ = [
     "Burgers",
@@ -19,5 +20,6 @@ __all__ = [
     "boundary",
     "initial",
     "initial_rate",
+    "levenberg_marquardt",
     "walls",
 ]

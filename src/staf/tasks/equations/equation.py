@@ -16,6 +16,7 @@ from staf.ops.backend import backend
 from staf.planning.situation import Rule
 from staf.tasks.equations.conditions import Condition, Values, values_at
 from staf.tasks.equations.jet import Jet
+from staf.tasks.equations.newton import NewtonFinish
 from staf.tasks.equations.plan import rules
 from staf.training.task import Batch, Predict
 
@@ -47,6 +48,7 @@ class Equation:
         points: how many there are inside.
         dtype: torch.float32, or torch.float64 where its seven digits are too few for second derivatives.
         seed: of the points.
+        newton_steps: of Levenberg-Marquardt after the training, in float64; for small networks.
 
     >>> from staf.tasks.equations import initial
     >>> decay = Equation(
@@ -70,6 +72,7 @@ class Equation:
         points: int = POINTS,
         dtype: torch.dtype = torch.float32,
         seed: int = 0,
+        newton_steps: int = 0,
     ) -> None:
         self.box = checked_box(box)
         self.in_features = len(self.box)
@@ -79,6 +82,10 @@ class Equation:
             raise ValueError(f"points must be at least 1, got {points}")
         if not (math.isfinite(scale) and scale > 0):
             raise ValueError(f"scale must be a positive number, got {scale}")
+        if newton_steps < 0 or (newton_steps and dtype != torch.float64):
+            raise ValueError(
+                f"newton_steps must be at least 0, and 0 unless dtype is torch.float64, got {newton_steps}"
+            )
         for condition in conditions:
             if not isinstance(condition, Condition):
                 raise TypeError(f"conditions must be Condition objects, such as initial(0.0), got {condition!r}")
@@ -86,6 +93,7 @@ class Equation:
                 raise ValueError(f"a face must be of the box's {self.in_features} axes, got {condition.faces}")
         self.residual, self.conditions, self.solution = residual, list(conditions), solution
         self.scale, self.frequency, self.dtype, self.seed = scale, frequency, dtype, seed
+        self.newton_steps = newton_steps
         self.low, self.high = torch.tensor(self.box, dtype=dtype).T
         self.units = (self.high - self.low) / 2
         self.coordinates, self.target = self._drawn(points, seed)
@@ -154,6 +162,22 @@ class Equation:
             raise ValueError(f"residual must return ({len(coordinates)}, 1) values, got {tuple(found.shape)}")
         return found.reshape(len(coordinates), -1) / self.scale
 
+    def residual_parts(self, field: FieldLike, which: slice = slice(None)) -> list[Tensor]:
+        """The residual at points inside and the errors of each condition, (n, k); their squares add up to the loss.
+
+        `which` are some of the points; the squares are those of all.
+        """
+        inside, *others = self.coordinates[:, which]
+        parts = [self._residual(field, inside)]
+        weights = [1.0]
+        for condition, part, target in zip(self.conditions, others, self.target[:, which], strict=False):
+            parts.append(condition.observed(Jet(field, part, self.units), self.at(part)) - target)
+            weights.append(condition.weight)
+        return [
+            part * math.sqrt(weight / (self.points * part.shape[1]))
+            for part, weight in zip(parts, weights, strict=True)
+        ]
+
     def residual_of(self, field: FieldLike, points: int = POINTS) -> float:
         """The root mean square of residual / scale at other points than those of the training."""
         coordinates, _ = self._drawn(points, self.seed + 1)
@@ -161,8 +185,9 @@ class Equation:
         return float(torch.cat([part.detach() for part in found]).square().mean().sqrt())
 
     def callbacks(self) -> list[Callable[[State], None]]:
-        """What a trainer calls: the residual of the final weights is measured at fresh points."""
-        return [_FinalResidual(self)]
+        """What a trainer calls: the second-order finish, and the residual of the final weights at fresh points."""
+        finish: list[Callable[[State], None]] = [NewtonFinish(self, self.newton_steps)] if self.newton_steps else []
+        return [*finish, _FinalResidual(self)]
 
     def evaluate(self, predict: Predict) -> dict[str, float]:
         """The relative error sqrt(sum (u - v)^2 / sum v^2) on an even grid, where the solution v is known.

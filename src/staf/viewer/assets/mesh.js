@@ -146,6 +146,8 @@ function* refined(engine, counts, coarse, report) {
     });
     report(Math.min(1, (at + group) / wanted.length));
   }
+  // Signed distances go on beyond the box; voxels do not.
+  if (sign > 0) yield* rounded(grid, engine.field.about.shape, low - view.level);
   grid.close();
   return grid;
 }
