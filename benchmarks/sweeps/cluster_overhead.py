@@ -1,8 +1,9 @@
 """What a cluster costs: the same pictures fitted in this process and by one worker of a Ray cluster, in turn.
 
 `python -m benchmarks.sweeps.cluster_overhead --pairs 4 --out RESULT.json`. Seconds of the clock are what a user waits,
-and mean little where other programs use the machine; seconds of the processor are those of this process and all of
-Ray's. Starting Ray, and its worker with torch, are stated apart: they are paid once a run.
+and mean little where other programs use the machine; seconds of the processor are those of this process and of Ray's
+worker. Ray's services use some of the processor as long as they run, which is stated apart, and so is the start of Ray
+and of its worker with torch, which is paid once a run.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import torch
 import staf
 from benchmarks.sweeps.killed_cluster import descendants
 from staf._machine import provenance
+from staf.many_cluster import SYSTEM
 from staf.planning import recipes
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -34,25 +36,26 @@ def plan(width: int, steps: int) -> staf.Plan:
     return staf.Plan(factory, recipes.default(steps=steps))
 
 
-def of_processes(parent: int) -> float:
-    """Seconds of the processor that the processes below one have used."""
-    total = 0
-    for process in descendants(parent):
+def of_processes(parent: int) -> tuple[float, float]:
+    """Seconds of the processor that Ray's workers below a process have used, and Ray's services."""
+    total = [0.0, 0.0]
+    for process, command in descendants(parent).items():
         try:
             fields = (Path("/proc") / str(process) / "stat").read_text().rpartition(")")[2].split()
-            total += int(fields[11]) + int(fields[12])
         except OSError:
             continue
-    return total / TICKS
+        total["ray::" not in command] += (int(fields[11]) + int(fields[12])) / TICKS
+    return total[0], total[1]
 
 
 def timed(paths: list[Path], out: Path, chosen: staf.Plan, cluster: str | None) -> dict[str, float]:
     """Seconds of the clock and of the processor for one run; the worker is there from a run before."""
-    clock, own, others = time.monotonic(), time.process_time(), of_processes(os.getpid())
+    clock, own, before = time.monotonic(), time.process_time(), of_processes(os.getpid())
     fits = staf.fit_many(paths, plan=chosen, out=out, shards=True, cluster=cluster, device="cpu", progress=False)
     assert len(fits) == len(paths), fits.failures
-    used = time.process_time() - own + of_processes(os.getpid()) - others
-    return {"clock": round(time.monotonic() - clock, 2), "processor": round(used, 2)}
+    workers, services = (now - then for now, then in zip(of_processes(os.getpid()), before, strict=True))
+    used = {"clock": time.monotonic() - clock, "processor": time.process_time() - own + workers, "services": services}
+    return {name: round(value, 2) for name, value in used.items()}
 
 
 def main() -> None:
@@ -73,7 +76,8 @@ def main() -> None:
         np.save(path, values.integers(0, 256, (options.size, options.size, 3), np.uint8))
     chosen = plan(options.width, options.steps)
     began = time.monotonic()
-    ray.init("local", num_cpus=1, object_store_memory=2**27, include_dashboard=False, log_to_driver=False)
+    options_of_ray = {"object_store_memory": 2**27, "include_dashboard": False, "log_to_driver": False}
+    ray.init("local", num_cpus=1, _system_config=SYSTEM, **options_of_ray)
     start: dict[str, Any] = {"ray": round(time.monotonic() - began, 2)}
     # The first run in this process and the first of the worker load what the later ones find.
     timed(paths[:1], folder / "first-here", chosen, None)

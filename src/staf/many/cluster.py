@@ -19,6 +19,8 @@ from staf.training.progress import Progress
 ATTEMPTS = 5
 # Only entries of the index travel: Ray's own default is a third of the memory.
 OBJECT_STORE_BYTES = 2**27
+# Ray's workers would give way to every other program of the machine (15), which one process does not.
+SYSTEM = {"worker_niceness": 0}
 # Ray itself tries an address that nobody answers at for minutes.
 ANSWER_SECONDS = 10.0
 
@@ -117,7 +119,8 @@ def connected(address: str, places: Sequence[str]) -> Iterator[Any]:
     options = {"log_to_driver": False, "logging_level": "ERROR"}
     if address == "local":
         try:
-            ray.init("local", object_store_memory=OBJECT_STORE_BYTES, include_dashboard=False, **options)
+            limits = {"object_store_memory": OBJECT_STORE_BYTES, "_system_config": SYSTEM}
+            ray.init("local", include_dashboard=False, **limits, **options)
         except Exception as error:
             # Ray gives itself 30 s, which a busy machine may exceed, and raises a bare Exception.
             said = " ".join(str(error).split())
