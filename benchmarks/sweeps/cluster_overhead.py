@@ -23,7 +23,7 @@ import torch
 import staf
 from benchmarks.sweeps.killed_cluster import descendants
 from staf._machine import provenance
-from staf.many_cluster import SYSTEM
+from staf.many.cluster import SYSTEM
 from staf.planning import recipes
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -76,7 +76,7 @@ def main() -> None:
         np.save(path, values.integers(0, 256, (options.size, options.size, 3), np.uint8))
     chosen = plan(options.width, options.steps)
     began = time.monotonic()
-    options_of_ray = {"object_store_memory": 2**27, "include_dashboard": False, "log_to_driver": False}
+    options_of_ray: dict[str, Any] = {"object_store_memory": 2**27, "include_dashboard": False, "log_to_driver": False}
     ray.init("local", num_cpus=1, _system_config=SYSTEM, **options_of_ray)
     start: dict[str, Any] = {"ray": round(time.monotonic() - began, 2)}
     # The first run in this process and the first of the worker load what the later ones find.

@@ -29,7 +29,8 @@ import torch
 
 import staf
 from staf._machine import provenance
-from staf.many_cluster import SYSTEM
+from staf.many import units as many_units
+from staf.many.cluster import SYSTEM
 from staf.planning import recipes
 from staf.storage.sets.place import Place
 from staf.storage.sets.shard import SHARDS, Shard
@@ -87,7 +88,7 @@ def serve() -> None:
     """Start a cluster, say its address, and end it when a line is read."""
     import ray
 
-    limits = {"object_store_memory": 2**27, "_system_config": SYSTEM}
+    limits: dict[str, Any] = {"object_store_memory": 2**27, "_system_config": SYSTEM}
     ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False, **limits)
     print(ray.get_runtime_context().gcs_address, flush=True)
     sys.stdin.readline()
