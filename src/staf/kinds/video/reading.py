@@ -80,6 +80,7 @@ def read_gif(path: Path, limit: int, part: Part = WHOLE) -> Video:
         width, height = part.size or picture.size
         _check(math.ceil(count / part.every), width, height, limit)
         _check_frame(path, *picture.size)
+        whole = picture.size
         notes: list[str] = []
         seconds: list[float] = []
 
@@ -87,6 +88,10 @@ def read_gif(path: Path, limit: int, part: Part = WHOLE) -> Video:
             at = 0.0
             for number in range(count):
                 picture.seek(number)
+                if picture.size != whole:
+                    first, now = (f"{width}x{height}" for width, height in (whole, picture.size))
+                    said = f"the first is {first}, and frame {number} is {now}"
+                    raise SignalError(f"frames must have the same size: {said}")
                 lasts = picture.info.get("duration", 0) / 1000 or GIF_SECONDS
                 taken = part.start <= at < part.stop and number % part.every == 0
                 at += lasts
