@@ -24,7 +24,8 @@ def waves(here):
 )
 def test_a_picture_is_restored_beside_the_classics(staf, waves, here, words, methods):
     document = staf("restore", waves, *words, "--steps", 12, "--json", "--out", "r").json
-    assert list(document["methods"]) == methods
+    # A mean of several may be better than each.
+    assert [name for name in document["methods"] if not name.startswith("mean")] == methods
     returned = document["returned"]
     assert document["metrics"] == document["methods"][returned["method"]]
     best = max(measures["psnr"] for measures in document["methods"].values())

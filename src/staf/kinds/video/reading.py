@@ -15,6 +15,7 @@ import numpy as np
 from staf._extras import need
 from staf.kinds.limits import check_ratio
 from staf.kinds.video.frames import gathered, too_many
+from staf.kinds.video.gif_blocks import check_extents
 from staf.signals.errors import SignalError, damaged
 
 if TYPE_CHECKING:
@@ -75,12 +76,13 @@ def read_gif(path: Path, limit: int, part: Part = WHOLE) -> Video:
 
     from staf.kinds.video.signal import Video
 
+    with path.open("rb") as file:
+        check_extents(file)
     with path.open("rb") as file, PIL.Image.open(file, formats=["GIF"]) as picture:
         count = getattr(picture, "n_frames", 1)
         width, height = part.size or picture.size
         _check(math.ceil(count / part.every), width, height, limit)
         _check_frame(path, *picture.size)
-        whole = picture.size
         notes: list[str] = []
         seconds: list[float] = []
 
@@ -88,10 +90,6 @@ def read_gif(path: Path, limit: int, part: Part = WHOLE) -> Video:
             at = 0.0
             for number in range(count):
                 picture.seek(number)
-                if picture.size != whole:
-                    first, now = (f"{width}x{height}" for width, height in (whole, picture.size))
-                    said = f"the first is {first}, and frame {number} is {now}"
-                    raise SignalError(f"frames must have the same size: {said}")
                 lasts = picture.info.get("duration", 0) / 1000 or GIF_SECONDS
                 taken = part.start <= at < part.stop and number % part.every == 0
                 at += lasts
