@@ -1,6 +1,8 @@
 # Everything sets itself up: a virtual environment in .venv, filled through constraints.txt.
 PYTHON ?= $(shell command -v python3.11 >/dev/null 2>&1 && python3.11 -c '' 2>/dev/null && echo python3.11 || echo python3)
 BIN := .venv/bin
+# Compiled modules are kept: the tests start many processes.
+unexport PYTHONDONTWRITEBYTECODE
 # Test processes; each uses one thread.
 WORKERS ?= auto
 
@@ -11,6 +13,7 @@ setup: .venv/.ready
 .venv/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e ".[test,docs]"
+	$(BIN)/python -m compileall -q -j 0 .venv/lib >/dev/null || true
 	touch $@
 
 # Types are looked at while the tests run.
