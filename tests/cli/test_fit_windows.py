@@ -45,6 +45,6 @@ def test_mistakes(staf, song, picture):
     assert "--rate must be at least 1" in staf("fit-windows", song, "--rate", 0).refused()
     assert "give one of them" in staf("fit-windows", song, "--resume", "--overwrite").refused()
     assert "--at-once must be at least 1" in staf("fit-windows", song, "--at-once", 0).refused()
-    assert "--device must be cpu" in staf("fit-windows", song, "--device", "tpu").refused()
+    assert "--device must be 'cpu'" in staf("fit-windows", song, "--device", "tpu").refused()
     assert not Path("runs").exists()
     assert "overlap must be" in staf("fit-windows", song, "--window", 0.1, "--overlap", 0.09).refused()

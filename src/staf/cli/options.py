@@ -77,19 +77,9 @@ class FitOptions(BudgetOptions):
 
 def device_name(device: str | None) -> str:
     """A device the user may have named, checked; a GPU if there is one and nothing was named."""
-    import torch
+    from staf._device import choose_device
 
-    if device is None:
-        return "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        chosen = torch.device(device)
-    except RuntimeError:
-        raise UserError(f"--device must be cpu, cuda or cuda:N, got {device!r}") from None
-    if chosen.type not in ("cpu", "cuda"):
-        raise UserError(f"--device must be cpu, cuda or cuda:N, got {device!r}")
-    if chosen.type == "cuda":
-        if not torch.cuda.is_available():
-            raise UserError(f"--device {device}: CUDA is not available; leave it out for the CPU")
-        if chosen.index is not None and chosen.index >= torch.cuda.device_count():
-            raise UserError(f"--device {device}: this machine has {torch.cuda.device_count()} CUDA devices")
-    return str(chosen)
+        return str(choose_device(device))
+    except ValueError as error:
+        raise UserError(f"--{error}") from None

@@ -7,6 +7,7 @@ import signal as signals
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from staf.many.sets import fit_set, names_of
 from staf.many.units import Work
 from staf.planning.plans import Budget, Plan, points_of
 from staf.storage.folder import FieldFolder
+from staf.storage.sets import SetFolder
 from staf.tasks import task_for
 from staf.training import Callback, Interrupted, Recipe
 from staf.training.checkpoint import fingerprint
@@ -122,7 +124,11 @@ def fit_many(
         budget = Budget(steps, seconds, target_db)
         name = None if device is None else str(choose_device(device))
         work = Work(os.fspath(out), recipe, plan, model, plan_by, budget, seed, name, at_once)
-        return _into_set(list(sources), work, tags, resume, overwrite, watchers, on_plan, progress, cluster)
+        given = list(sources)
+        begin = partial(fit_set, given, work, tags=tags, resume=resume, overwrite=overwrite, cluster=cluster)
+        return _of_set(
+            partial(begin, callbacks=watchers, on_plan=on_plan, progress=progress), names_of(given), work.url
+        )
     if tags is not None:
         raise ValueError("tags are kept in shards: give shards=True, or leave them out")
     chosen = choose_device(device)
@@ -170,36 +176,16 @@ def fit_many(
     return outcome
 
 
-def _into_set(
-    sources: list[Any],
-    work: Work,
-    tags: Sequence[Mapping[str, Any]] | None,
-    resume: bool,
-    overwrite: bool,
-    callbacks: Sequence[Callback],
-    on_plan: Callable[[Plan, list[str]], None] | None,
-    progress: bool | None,
-    cluster: str | None,
-) -> ManyFits:
-    """`fit_many` into shards."""
+def _of_set(fitted: Callable[[], SetFolder], names: Sequence[str], url: str) -> ManyFits:
+    """What `fit_many` returns of a set: its files stay where they are."""
     try:
-        folder = fit_set(
-            sources,
-            work,
-            tags=tags,
-            resume=resume,
-            overwrite=overwrite,
-            callbacks=callbacks,
-            on_plan=on_plan,
-            progress=progress,
-            cluster=cluster,
-        )
+        folder = fitted()
     except Interrupted as stop:
         name = "Ctrl-C" if stop.signal_number == signals.SIGINT else "SIGTERM"
-        message = f"stopped by {name}; finished fits are in {work.url}: rerun with resume=True to fit the rest"
+        message = f"stopped by {name}; finished fits are in {url}: rerun with resume=True to fit the rest"
         raise Interrupted(message, None, stop.signal_number, stop.step) from None
-    index, outcome = folder.index, ManyFits(place=work.url)
-    for name in names_of(sources):
+    index, outcome = folder.index, ManyFits(place=url)
+    for name in names:
         if name in index.entries:
             outcome.metrics[name] = index.entries[name].metrics
         if name in index.failures:
