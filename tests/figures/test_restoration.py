@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,14 @@ def test_columns(channels):
     assert shown.shape[:2] == (24, 32)
     assert (np.ptp(np.asarray(shown)[:4, :4].reshape(16, -1), axis=0) == 0).all()
     figure.canvas.draw()
+
+
+def test_long_titles_do_not_run_into_their_neighbours():
+    name = "mean (linear 22%, learned filling 16%, patch groups 62%)  29.37 dB"
+    figure = restoration_comparison(picture(), picture(), {"a": picture(), name: picture(), "b": picture()})
+    figure.canvas.draw()
+    boxes = [axes.title.get_window_extent() for axes in figure.axes[:5]]
+    assert all(one.x1 <= next_one.x0 for one, next_one in itertools.pairwise(boxes))
 
 
 def test_the_box_is_where_methods_fail():

@@ -53,6 +53,7 @@ def test_a_mean_is_returned_where_held_out_pixels_prefer_it_and_it_says_so():
     assert choice.fitted
     assert choice.method.startswith("mean (m0 5")
     assert choice.told().startswith("the result is a mean (m0 ")
+    assert choice.told().count("mean") == 1
     assert set(choice.document()["weights"]) == {"m0", "m1"}
     # A mean of a method with itself is no better than the method.
     same = best_of("m0", found["m0"], {"twin": found["m0"]}, target)

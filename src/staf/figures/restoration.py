@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLUMN_INCHES = 2.3
+TITLE_LETTERS = 34  # in a line as wide as a column
 
 
 def restoration_comparison(
@@ -44,7 +46,8 @@ def restoration_comparison(
         box = busiest_box(np.mean(errors, axis=0))
     pictures = {"truth": truth, "observed": enlarged, **restored}
     aspect = min(2.0, max(0.35, truth.shape[0] / truth.shape[1]))
-    figure = new_figure(COLUMN_INCHES * len(pictures), COLUMN_INCHES * (aspect + 1) + 0.4)
+    lines = max(len(textwrap.wrap(name, TITLE_LETTERS)) for name in pictures)
+    figure = new_figure(COLUMN_INCHES * len(pictures), COLUMN_INCHES * (aspect + 1) + 0.25 + 0.15 * lines)
     grid = figure.subplots(2, len(pictures), squeeze=False, height_ratios=[aspect, 1])
     rows, columns = box
     for column, (name, picture) in enumerate(pictures.items()):
@@ -55,7 +58,7 @@ def restoration_comparison(
             shown = np.clip(part, 0, 1)
             axes.imshow(shown[..., 0] if shown.shape[2] < 3 else shown, cmap="gray", vmin=0, vmax=1)
             bare(axes)
-        grid[0, column].set_title(name, fontsize=9)
+        grid[0, column].set_title(textwrap.fill(name, TITLE_LETTERS), fontsize=9)
         if not alone:
             outline(grid[0, column], box)
     return figure

@@ -65,7 +65,7 @@ class Choice:
     def told(self) -> str:
         """Which result it is and why, in a sentence."""
         if self.weights:
-            return f"the result is a {self.method}: {self.reason}"
+            return f"the result is a {self.method}: {self.reason.replace(self.method, 'it')}"
         return f"the result is {'the fit' if self.fitted else 'not the fit but ' + self.method}: {self.reason}"
 
 
