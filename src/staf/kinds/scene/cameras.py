@@ -79,10 +79,11 @@ class Cameras:
         [[[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]]
         """
         # All in one call, because a captured step pays for every kernel; directions are nearly linear in a pixel.
-        rows, columns = torch.cat([row, row + 0.5, row]), torch.cat([column, column, column + 0.5])
-        origin, direction = self.rays(view.repeat(3), rows, columns)
-        here, below, beside = direction.view(3, -1, 3)
-        return origin[: len(view)], here, 2 * torch.stack([below - here, beside - here], 1)
+        rows = torch.cat([row, row + 0.5, row - 0.5, row, row])
+        columns = torch.cat([column, column, column, column + 0.5, column - 0.5])
+        origin, direction = self.rays(view.repeat(5), rows, columns)
+        here, below, above, right, left = direction.view(5, -1, 3)
+        return origin[: len(view)], here, torch.stack([below - above, right - left], 1)
 
     def scaled(self, factor: int) -> Cameras:
         """The same cameras for pictures `factor` times smaller."""
