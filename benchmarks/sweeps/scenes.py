@@ -6,8 +6,8 @@ and, where its weights are found, LPIPS of all held-out views, rendered by the f
 keeps the runs whose names start with one of some words. Kernels should have been compiled before, by `--only warm-up`.
 
 Networks without a grid first look for their rate, each among the same `RATES`, for `SEARCH` seconds; the least error on
-the photos that are fitted decides, and held-out views are not looked at. Where `--only` leaves these runs out, rates are
-those of the plans.
+the photos that are fitted decides, and held-out views are not looked at. Where `--only` leaves these runs out, rates
+are those of the plans.
 """
 
 from __future__ import annotations

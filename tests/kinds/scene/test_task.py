@@ -119,7 +119,7 @@ def test_several_rays_of_a_pixel_are_rendered_apart_and_shown_as_their_mean(monk
     larger = Radiance(one.with_views(one.render(nothing, size=(16, 16)).train), samples=2**16, resolution=4)
     batch, module = several.batch(None), field()
     assert batch.coordinates.shape == (64, 12)
-    drawn, order = several._draw(64)
+    drawn = several._draw(64)[0]
     assert drawn.shape == (64, 4 + 3 + 8)
     origin, direction = several._rays(batch.coordinates, torch.full((64, 8), 0.5))
     places = torch.arange(256).view(8, 2, 8, 2).transpose(1, 2).reshape(-1)
