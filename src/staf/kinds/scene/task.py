@@ -46,7 +46,7 @@ class Radiance:
     pixels, whose rays are sampled in the cells that hold matter: coordinates (n, 6) are origin and direction, targets
     (n, 3 or 4) the pixels between 0 and 1. In every step each ray starts somewhere else in its first step, and photos
     with transparency are shown on another random colour, so that what is empty is learnt to be empty. With more than
-    one of the scene's `subpixels`, a pixel is the mean of rays through random places in equal parts of its area; its
+    one of the scene's `subpixels`, a pixel is the mean of rays through the centres of equal parts of its area; its
     coordinates (n, 12) then end with the change of the direction by a row and by a column. Pixels whose samples do not
     fit into `samples` have no weight in that step.
 
@@ -78,10 +78,10 @@ class Radiance:
         self.draws = torch.zeros((), dtype=torch.long)
         side = scene.subpixels
         self.rays = side * side
-        # Where each ray starts, the colour behind the pixel and, of several rays, where in the pixel each is.
-        numbers = self.rays + 3 + (2 * self.rays if side > 1 else 0)
-        self._salts = (seed * 64 + torch.arange(numbers)) * 277803737
-        self._corners = torch.cartesian_prod(torch.arange(side), torch.arange(side)) / side - 0.5
+        # Where each ray starts, and the colour behind the pixel.
+        self._salts = (seed * 32 + torch.arange(self.rays + 3)) * 277803737
+        along = (torch.arange(side) + 0.5) / side - 0.5
+        self._places = torch.cartesian_prod(along, along)
         self.grid = OccupancyGrid(resolution=resolution, step=self.step, seed=seed)
         self._samples = samples
         self.samples = samples or SAMPLES["cpu"]
@@ -112,8 +112,8 @@ class Radiance:
 
     def loss(self, field: nn.Module, batch: Batch) -> Tensor:
         drawn, order = self._draw(len(batch.weight))
-        offset, colour_behind, place = drawn.tensor_split([self.rays, self.rays + 3], -1)
-        origin, direction = self._rays(batch.coordinates[order], place)
+        offset, colour_behind = drawn.tensor_split([self.rays], -1)
+        origin, direction = self._rays(batch.coordinates[order])
         target, behind = batch.target[order], self.background.expand(len(order), 3)
         if target.shape[1] == 4:
             behind = colour_behind
@@ -131,15 +131,13 @@ class Radiance:
         weight = weight * (batch.weight.sum() / weight.sum().clamp(min=1e-12))
         return weighted_squared_error(seen[:, :3] + (1 - seen[:, 3:]) * behind, target, weight)
 
-    def _rays(self, coordinates: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
+    def _rays(self, coordinates: Tensor) -> tuple[Tensor, Tensor]:
         """Origins and directions of the rays of pixels, those of one pixel one after the other."""
         origin, direction = coordinates[:, :3], coordinates[:, 3:6]
         if self.rays == 1:
             return origin, direction
         down, right = coordinates[:, 6:].view(-1, 2, 1, 3).unbind(1)
-        side = self.signal.subpixels
-        shift = self._corners + place.view(-1, self.rays, 2) / side
-        direction = direction[:, None] + shift[..., :1] * down + shift[..., 1:] * right
+        direction = direction[:, None] + self._places[:, :1] * down + self._places[:, 1:] * right
         return (
             origin[:, None].expand_as(direction).reshape(-1, 3),
             torch.nn.functional.normalize(direction, dim=-1).view(-1, 3),
@@ -203,8 +201,8 @@ class Radiance:
         return {"task": "radiance", "convention": "centres", "signal": self.signal.metadata()}
 
     def to(self, device: torch.device | str) -> Self:
-        own = (self.background, self.draws, self._salts, self._corners)
-        self.background, self.draws, self._salts, self._corners = (tensor.to(device) for tensor in own)
+        own = (self.background, self.draws, self._salts, self._places)
+        self.background, self.draws, self._salts, self._places = (tensor.to(device) for tensor in own)
         self.cameras, self.photos = self.cameras.to(device), self.photos.to(device)
         self.samples = self._samples or SAMPLES.get(torch.device(device).type, SAMPLES["cuda"])
         grid = OccupancyGrid(resolution=self.resolution, step=self.step, device=device, seed=self.seed)
