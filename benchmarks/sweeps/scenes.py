@@ -6,7 +6,8 @@ and, where its weights are found, LPIPS of all held-out views, rendered by the f
 keeps the runs whose names start with one of some words. Kernels should have been compiled before, by `--only warm-up`.
 
 Networks without a grid first look for their rate, each among the same `RATES`, for `SEARCH` seconds; the least error on
-the photos that are fitted decides, and held-out views are not looked at.
+the photos that are fitted decides, and held-out views are not looked at. Where `--only` leaves these runs out, rates
+are those of the plans.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ from staf.training import run
 MODELS = ("staf", "siren", "finer", "pemlp", "gauss", "wire")
 SEEDS = (0, 1, 2)
 RATES, SEARCH = (1e-4, 3e-4, 1e-3, 3e-3), 5.0
-GRID, DECODER, PERCEPTRONS = 15.0, 10.0, 15.0
-LONG = 120.0
+GRID, DECODER, PERCEPTRONS = 15.0, 6.0, 9.0
+LONG = {"grid": 120.0, "mlp": 100.0}
 # Steps whose mean error is that of the photos.
 LAST = 100
 
@@ -102,6 +103,8 @@ def runs(scene: staf.Scene, rows: list[Row], device: str) -> Iterator[tuple[str,
     whole = partial(fit, scene, device=device)
     for seed in SEEDS:
         yield f"grid staf {GRID:g} s seed {seed}", partial(whole, "grid", "staf", seconds=GRID, seed=seed)
+    for network, seconds in LONG.items():
+        yield f"long {network} staf {seconds:g} s", partial(whole, network, "staf", seconds=seconds)
     for model in MODELS:
         for tried in RATES:
             name = f"rate of mlp {model} {tried:g}"
@@ -111,9 +114,6 @@ def runs(scene: staf.Scene, rows: list[Row], device: str) -> Iterator[tuple[str,
         yield f"mlp {model} {PERCEPTRONS:g} s", partial(whole, "mlp", model, seconds=PERCEPTRONS, rate=found)
     for model in MODELS:
         yield f"decoder {model} {DECODER:g} s", partial(whole, "grid", model, seconds=DECODER)
-    for network in ("mlp", "grid"):
-        rate = best_rate(rows, "staf") if network == "mlp" else None
-        yield f"long {network} staf {LONG:g} s", partial(whole, network, "staf", seconds=LONG, rate=rate)
     for seed in SEEDS[1:]:
         for model in MODELS:
             name = f"mlp {model} {PERCEPTRONS:g} s seed {seed}"

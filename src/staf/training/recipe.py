@@ -25,8 +25,9 @@ class Recipe:
     `steps` counts optimiser steps; with `epochs` given instead, a step is one mini-batch of `batch` points and an
     epoch visits every point once. `batch=None` is the full batch. Learning rates: `rate` is Adam's (and SOAP's on the
     first and the last layer), `matrix_rate` is Muon's or SOAP's on the hidden matrices, `table_rate` is Adam's on the
-    tables of hash grids, and the rates of C, Omega and Phi are multiples of `rate`. The optimiser "learnt" is gradient
-    descent with the rates that a field of `staf.learn_start` brings along, times `rate`.
+    tables of hash grids, and the rates of C, Omega and Phi are multiples of `rate`. Half of `table_decay` times the
+    squares of the tables is added to the loss. The optimiser "learnt" is gradient descent with the rates that a field
+    of `staf.learn_start` brings along, times `rate`.
 
     >>> Recipe(steps=100, batch=None).total_steps(points=65536)
     100
@@ -41,6 +42,7 @@ class Recipe:
     rate: float = 1e-3
     matrix_rate: float = 3e-3
     table_rate: float = 1e-2
+    table_decay: float = 0.0
     amplitude_rate: float = 1.0
     frequency_rate: float = 1.0
     phase_rate: float = 1.0
@@ -72,7 +74,7 @@ class Recipe:
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):
                 raise ValueError(f"{name} must be positive, got {value}")
-        for name in ("amplitude_rate", "frequency_rate", "phase_rate"):
+        for name in ("amplitude_rate", "frequency_rate", "phase_rate", "table_decay"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):
                 raise ValueError(f"{name} must not be negative, got {value}")

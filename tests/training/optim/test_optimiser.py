@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from staf.nn import wire
+from staf.nn import ngp, wire
 from staf.training.optim.optimiser import Optimiser
 from staf.training.recipe import Recipe
 from tests.training.problem import small_staf
@@ -85,3 +85,18 @@ def test_soap_takes_complex_matrices():
     moved, optimiser = take_step(field, Recipe(steps=1, optimiser="soap"))
     assert len(optimiser.optimisers[1].param_groups[1]["params"]) == 2
     assert all(distance > 0 for distance in moved.values())
+
+
+@pytest.mark.parametrize("decay", [0.0, 1e-6])
+def test_decay_takes_rows_of_a_table_that_no_point_reads_towards_zero(decay):
+    field = ngp(2, 1, levels=1, log2_entries=10, coarsest=16, finest=16, width=8, depth=1)
+    table = field.encoding.table
+    with torch.no_grad():
+        table.fill_(0.5)
+    before = table.detach().clone()
+    take_step(field, Recipe(steps=1, table_rate=1e-2, table_decay=decay))
+    still = (table == before).all(-1)
+    assert bool(still.any()) == (decay == 0)
+    # Of 17 x 17 vertices the 8 points read 32 at most; Adam's first step is as long as the rate.
+    moved = (before - table).detach().median().item()
+    assert moved == pytest.approx(1e-2 if decay else 0.0, abs=1e-6)

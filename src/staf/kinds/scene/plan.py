@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from typing import TYPE_CHECKING
+
 from staf.nn.networks import NETWORKS, SCENE_NETWORKS
 from staf.nn.networks.spec import Settings
 from staf.planning import recipes
 from staf.planning.rules import OPTIMISER_ENTRIES, counted, muon
 from staf.planning.situation import Choice, Rule, Situation
+
+if TYPE_CHECKING:
+    from staf.kinds.scene.signal import Scene
 
 # Rays of one step. Those whose samples do not fit into the step's samples have no weight in it, so that there are as
 # many as fit at the start, when every cell is looked at, and all of them later.
@@ -18,6 +24,8 @@ GRID = {
     "cpu": {"log2_entries": 15, "levels": 8, "finest": 256},
     "cuda": {"log2_entries": 19, "levels": 16, "finest": 2048},
 }
+# Cells of the finest level along the side of a pixel of the photos, at least: finer ones learn photos by heart.
+CELLS_PER_PIXEL, LEAST_CELLS = 2.0, 128
 # Steps of a fit whose budget leaves them open, by network and device.
 STEPS = {"radiance_grid": {"cpu": 1000, "cuda": 10_000}, "radiance": {"cpu": 1000, "cuda": 20_000}}
 
@@ -29,13 +37,21 @@ def rules(network: str) -> dict[str, Rule | None]:
 
 def grid_network(s: Situation) -> Choice:
     """A hash grid and two small perceptrons of the model's layers."""
-    size = GRID[_device(s)]
+    size = dict(GRID[_device(s)])
+    size["finest"] = min(size["finest"], finest_cells(s.signal))
     settings = _settings(s, "radiance_grid")
     reason = (
         f"a hash grid of {size['levels']} levels up to {size['finest']} cells a side, and perceptrons of {s.spec.name} "
         "layers for density and colour: the best quality for the time"
     )
     return Choice(reason, arguments={**settings.constants, **size}, spec=SCENE_NETWORKS["radiance_grid"])
+
+
+def finest_cells(scene: Scene) -> int:
+    """Cells along the box, a power of two, of which a pixel that looks at its centre covers two to four."""
+    cameras = scene.in_box(scene.train.cameras)
+    pixels = 2 * cameras.focal.amax(-1) / cameras.positions.norm(dim=-1)
+    return max(LEAST_CELLS, 2 ** math.ceil(math.log2(CELLS_PER_PIXEL * float(pixels.median()))))
 
 
 def mlp_network(s: Situation) -> Choice:
@@ -74,8 +90,10 @@ def precision(s: Situation) -> Choice:
 
 def batch(s: Situation) -> Choice:
     """How many rays a step sees."""
-    rays = min(RAYS[_device(s)], s.points)
-    return Choice(f"steps of up to {rays:,} rays, through the cells that hold matter", recipe={"batch": rays})
+    each = s.signal.subpixels**2
+    pixels = max(1, min(RAYS[_device(s)] // each, s.points))
+    rays = counted(pixels, "pixel") + (f", {each} rays each" if each > 1 else "")
+    return Choice(f"steps of up to {rays}, through the cells that hold matter", recipe={"batch": pixels})
 
 
 def budget(s: Situation) -> Choice:

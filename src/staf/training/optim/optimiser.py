@@ -75,6 +75,7 @@ class Optimiser:
             self.optimisers.append(Muon(matrices, lr=rated["matrix"]))
         if tables:
             options = {"lr": rated["table"], "fused": True, "capturable": self._rates.is_cuda}
+            options["weight_decay"] = recipe.table_decay
             self.optimisers.append(torch.optim.Adam(tables, betas=TABLE_BETAS, eps=TABLE_EPSILON, **options))
 
     def rates(self, multiplier: float, freeze_activations: bool = False) -> list[float]:

@@ -1,0 +1,129 @@
+"""What the default for scenes with a grid is chosen by: one thing after the other, on photos that were not fitted.
+
+`python -m benchmarks.sweeps.scene_choices FOLDER --out FILE.json` leaves every tenth photo of the training set out,
+fits the others by every one of `STAGES`, in equal time, and prints how well the photos that were left out are rendered
+by the final weights. What was best in a stage is kept in the next. Views of the test set are not read, except by the
+last run, `--long`, which fits all photos by what was chosen. `--steps` gives every run so many steps, not seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import staf
+from benchmarks.sweeps.rows import Row, measure, options
+from paper.protocols.published import with_arguments
+from staf.kinds.scene.reading import Views
+from staf.kinds.scene.task import Radiance
+from staf.ops.execution import Execution
+from staf.planning import Budget, plan
+from staf.training import run
+
+HELD_OUT_EVERY = 10
+LAST = 100
+# Steps that compile the kernels.
+WARM_UP = 40
+
+Changes = dict[str, Any]
+# What a run changes: arguments of the grid, entries of the recipe, what the scene is told.
+FOUR = {"scene": {"subpixels": 2}, "recipe": {"batch": 2**12}}
+START: Changes = {"grid": {"finest": 1024}, "scene": {"subpixels": 1}, "recipe": {"batch": 2**14, "table_decay": 0.0}}
+STAGES: tuple[tuple[float, dict[str, Changes]], ...] = (
+    (1.0, {f"decay {decay:g}": {"recipe": {"table_decay": decay}} for decay in (1e-7, 1e-6, 1e-5)}),
+    (1.0, {"2^20 entries": {"grid": {"log2_entries": 20}}}),
+    (2.5, {"1 ray a pixel": {}, "4 rays a pixel": FOUR}),
+)
+
+
+def merged(one: Changes, other: Changes) -> Changes:
+    """Both changes, the second one's where they disagree.
+
+    >>> merged({"grid": {"finest": 1024}}, {"grid": {"levels": 8}})
+    {'grid': {'finest': 1024, 'levels': 8}}
+    """
+    return {name: {**one.get(name, {}), **other.get(name, {})} for name in [*one, *(set(other) - set(one))]}
+
+
+def split(scene: staf.Scene) -> staf.Scene:
+    """The same scene, whose photos are nine tenths of the training set, to be measured on the others."""
+
+    def part(places: list[int]) -> Views:
+        views = scene.train
+        return Views([views.names[i] for i in places], views.pixels[places], views.cameras.subset(places))
+
+    left_out = list(range(0, len(scene.train), HELD_OUT_EVERY))
+    fitted = [i for i in range(len(scene.train)) if i % HELD_OUT_EVERY]
+    return scene.with_photos(part(fitted), part(left_out))
+
+
+def fit(scene: staf.Scene, changes: Changes, budget: Budget, *, device: str, seed: int = 0) -> Row:
+    """One run of the plan with changes."""
+    scene = scene.changed(**changes.get("scene", {}))
+    chosen = with_arguments(plan(scene, budget, device=device.split(":")[0]), **changes.get("grid", {}))
+    recipe, module = chosen.recipe.replace(**changes.get("recipe", {})), chosen.field(seed)
+    task = Radiance(scene)
+    began = time.monotonic()
+    result = run(task, module, recipe, seed=seed, execution=Execution(device=device), progress=False)
+    return {
+        **result.metrics,
+        "train_psnr": -10 * math.log10(float(np.mean(result.history.loss[-LAST:]))),
+        "steps": result.steps,
+        "seconds": result.seconds,
+        "with_measuring": time.monotonic() - began,
+        "ms_per_step": 1000 * result.seconds / max(1, result.steps),
+        "occupied": float(task.grid.occupied.float().mean()),
+        "parameters": sum(p.numel() for p in module.parameters()),
+        "changes": changes,
+        "stopped": result.stopped,
+        "notes": result.notes,
+    }
+
+
+def runs(whole: staf.Scene, rows: list[Row], given: argparse.Namespace) -> Iterator[tuple[str, Callable[[], Row]]]:
+    """A short run of each kind of kernel, the stages, and all photos by what was best."""
+
+    def budget(seconds: float) -> Budget:
+        return Budget(steps=given.steps) if given.steps else Budget(seconds=seconds)
+
+    scene = split(whole)
+    assert scene.test is not None
+    quick = scene.with_photos(scene.train, scene.test.first(1))
+    for name, changes in (("1 ray", {}), ("4 rays", FOUR)):
+        warm_up = Budget(steps=min(WARM_UP, given.steps or WARM_UP))
+        yield f"warm-up {name}", partial(fit, quick, merged(START, changes), warm_up, device=given.device)
+    best, level = START, -math.inf
+    for number, (longer, choices) in enumerate(STAGES, 1):
+        # Runs of another length are compared among themselves.
+        level, known = (level, best) if longer == 1 else (-math.inf, best)
+        for name, changes in choices.items():
+            tried = merged(known, changes)
+            title = f"stage {number}: {name}"
+            yield title, partial(fit, scene, tried, budget(longer * given.seconds), device=given.device)
+            found = rows[-1].get("psnr", -math.inf) if rows and rows[-1]["run"] == title else -math.inf
+            if found > level:
+                best, level = tried, found
+    yield "long, all photos", partial(fit, whole, best, budget(given.long), device=given.device)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--long", type=float, default=95.0)
+    parser.add_argument("--steps", type=int, default=None)
+    given = options(parser)
+    scene = staf.open(given.folder, kind="scene")
+    rows: list[Row] = []
+    measure(runs(scene, rows, given), rows, given, {"scene": repr(scene)})
+
+
+if __name__ == "__main__":
+    main()
