@@ -224,6 +224,7 @@ STUDY = Study(
         "seeds": [0, 1], "width": 6, "steps": 2, "meta_steps": 1, "side": 8, "face_side": 4, "seconds": 0.02,
         "resolution": 12, "points": 256, "scene_side": 10, "batch": 512, "rates": [1e-3],
         "factors": [4.0], "arms": ["frozen sine", "5 sines a neuron"], "images": [],
+        "codes": ["shifts (COIN++)", "sines of layers"],
     },
     add_arguments,
     sweep,

@@ -109,7 +109,7 @@ def values(spec: CodeSpec, shared: Parameters, code: Tensor, points: Tensor) -> 
         a = OMEGA0 * (z @ shared[f"weight{layer}"].T + shared[f"bias{layer}"])
         if sines is not None:
             c, omega, phi = sines[layer]
-            z = (c * torch.sin(omega * a[..., None] + phi)).sum(-1)
+            z = (c * torch.sin(torch.addcmul(phi, a[..., None], omega))).sum(-1)
         elif MAPPED[spec.kind] == 1:
             z = torch.sin(a + changes[layer, 0])
         else:
