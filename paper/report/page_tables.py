@@ -42,6 +42,8 @@ SHOWN = {
     "do-sines-help": ("do-sines-help",),
 }
 NAMES = tuple(name for names in SHOWN.values() for name in names)
+# When the presets of every network got the constants and rates of its own authors.
+OWN_SETTINGS = "2026-11-16T06"
 # Shapes of the tables of all networks: voxels of the longest side, and steps.
 SHORT = (256, 500)
 # Images of different sets have a table each, by how their names begin: Kodak at 256x256, crops of DIV2K at 512x512.
@@ -64,7 +66,7 @@ def read(name: str) -> list[RunResult]:
 def tables(name: str) -> dict[str, Table]:
     """The tables of an experiment's page, by name; without seconds, since several of those runs shared a machine."""
     module: Any = importlib.import_module(EXPERIMENTS[name])
-    results = read(name)
+    results = [labelled(result) for result in read(name)]
     if name == "shapes":
         short = [result for result in results if _length(result) == SHORT]
         found = {part: without_seconds(table) for part, table in module.shape_tables(short).items()}
@@ -84,6 +86,17 @@ def tables(name: str) -> dict[str, Table]:
     title = module.table([]).title
     found = {name + part: image_table(title, runs, module.PUBLISHED) for part, runs in sets.items() if runs}
     return {name: found.pop(name, Table(title, [], [])), f"{name}-seeds": seed_table(title, results), **found}
+
+
+def labelled(result: RunResult) -> RunResult:
+    """The result with a protocol that says so where it ran before the presets had each network's own settings."""
+    configuration = dict(result.configuration)
+    protocol, older = configuration.get("protocol"), str(result.document["date"]) < OWN_SETTINGS
+    if protocol == "paper" and older and configuration.get("model") != "staf":
+        configuration["protocol"] = "paper, STAF's rate"
+    elif protocol == "released" and configuration.get("readout") == 0:
+        configuration["protocol"] = "released, with decay"
+    return RunResult(result.path, {**result.document, "configuration": configuration})
 
 
 def _length(result: RunResult) -> tuple[int, int]:
