@@ -52,6 +52,7 @@ class SinesRun:
     first_order: bool = False
     code: int = LENGTH
     slower: float | None = None
+    search: bool = True
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Sines:
 
     def label(self, configuration: SinesRun) -> str:
         c = configuration
-        code = f" of {c.code}" if c.part == "codes" else ""
+        code = f" of {c.code} seeds {'-'.join(map(str, c.seeds))}" if c.part == "codes" else ""
         return f"{c.part} {c.arm}{code}" + (f" omega0 x{c.factor:g}" if c.factor != 1 else "")
 
     def data(self, configuration: SinesRun) -> Data:
@@ -86,8 +87,8 @@ class Sines:
 
         faces = small_faces([open_source(s, name).array for name, s in self.given.faces.items()], round(c.size))
         metrics, details = run_codes(
-            c.arm, faces, width=c.width, steps=c.steps, seeds=len(c.seeds), device=device, first_order=c.first_order,
-            length=c.code,
+            c.arm, faces, width=c.width, steps=c.steps, seeds=c.seeds, device=device, first_order=c.first_order,
+            length=c.code, search=c.search,
         )  # fmt: skip
         return Outcome(metrics, details=details)
 
@@ -151,6 +152,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="numbers that are a picture's code; a multiple of 12",
     )
     parser.add_argument(
+        "--code-search", action=argparse.BooleanOptionalAction, default=True, help="search the settings of each code"
+    )
+    parser.add_argument(
         "--slower", type=float, metavar="X", help="steps of the longer arm, as a multiple (default: by measured times)"
     )
     parser.add_argument("--seconds", type=float, default=0.5, metavar="S", help="of a piece of the recording")
@@ -183,7 +187,7 @@ def sweep(arguments: argparse.Namespace) -> tuple[Sines, list[SinesRun]]:
     for name in a.parts:
         if name == "codes":
             size = (a.width, a.meta_steps, a.face_side)
-            same = {"first_order": a.first_order, "code": a.code_length}
+            same = {"first_order": a.first_order, "code": a.code_length, "search": a.code_search}
             runs += [SinesRun(name, arm, seeds, *size, **same) for arm in a.codes if faces]
             continue
         part = PARTS["pictures" if name == "omega0" else name]

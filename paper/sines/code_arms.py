@@ -43,27 +43,29 @@ def run_codes(
     *,
     width: int,
     steps: int,
-    seeds: int,
+    seeds: Sequence[int],
     device: str,
-    first_order: bool,
+    first_order: bool = False,
     length: int = LENGTH,
+    search: bool = True,
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """Measures and details of one arm on pictures (N, h, w, 3) of bytes: 3/5 to learn from, 1/5 to search, 1/5 new.
 
-    The search has two seeds and a quarter of the steps; its best setting is learnt again with all.
+    The search has two seeds and a quarter of the steps; its best setting is learnt again with all. Without `search` the
+    setting is the last of both lists, which the searches of shifts and of the sines of layers had found.
     """
     targets = torch.from_numpy(pictures.astype(np.float32) / 255).reshape(len(pictures), -1, 3).to(device)
     points = _points(pictures.shape[1:3]).to(device)
     cut = [0, len(targets) * 3 // 5, len(targets) * 4 // 5, len(targets)]
-    learn, search, new = (targets[a:b] for a, b in itertools.pairwise(cut))
-    spec, log, best, found = code_spec(arm, width, length), {}, -np.inf, (0.0, 0.0)
+    learn, held_out, new = (targets[a:b] for a, b in itertools.pairwise(cut))
+    spec, log, best, found = code_spec(arm, width, length), {}, -np.inf, (STEP_FACTORS[-1], CODE_RATES[-1])
     learn_by = partial(
         meta_learn, spec, learn, points, rate=META_RATE, batch=BATCH, first_order=first_order, pixels=PIXELS
     )
-    for step in STEP_FACTORS:
-        shared = learn_by(steps=max(1, steps // SEARCH_SHARE), seeds=min(seeds, SEARCH_SEEDS), step=step)
+    for step in STEP_FACTORS if search else ():
+        shared = learn_by(steps=max(1, steps // SEARCH_SHARE), seeds=seeds[:SEARCH_SEEDS], step=step)
         for code_rate in CODE_RATES:
-            _, after = encoded_psnr(spec, shared, search, points, steps=min(steps, SEARCH_STEPS), rate=code_rate)
+            _, after = encoded_psnr(spec, shared, held_out, points, steps=min(steps, SEARCH_STEPS), rate=code_rate)
             log[f"{META_RATE:g}, steps x{step:g}, codes {code_rate:g}"] = value = float(after.nan_to_num(0.0).mean())
             if value > best:
                 best, found = value, (step, code_rate)
@@ -73,7 +75,7 @@ def run_codes(
     values = {"after 3 steps": first.mean(1).tolist(), "after 100 steps": after.mean(1).tolist()}
     details = {
         "values": values, "search": log, "width": spec.width, "parameters": spec.shared, "code": spec.length,
-        "pictures": [len(learn), len(search), len(new)],
+        "pictures": [len(learn), len(held_out), len(new)],
     }  # fmt: skip
     return {"psnr": float(after.mean()), "psnr_3_steps": float(first.mean())}, details
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -155,17 +155,17 @@ def meta_learn(
     steps: int,
     rate: float,
     batch: int,
-    seeds: int,
+    seeds: Sequence[int],
     step: float = 1.0,
     first_order: bool = False,
     pixels: int | None = None,
 ) -> Parameters:
-    """Shared parameters for each of `seeds` seeds, stacked (seeds, ...), learnt from pictures (N, n, 3) by Adam.
+    """Shared parameters for each of the seeds, stacked (seeds, ...), learnt from pictures (N, n, 3) by Adam.
 
     A step sees `pixels` of the points, other ones each time; all of them if not given.
     """
     device = points.device
-    drawn = [start(spec, seed, step) for seed in range(seeds)]
+    drawn = [start(spec, seed, step) for seed in seeds]
     shared = {name: torch.stack([one[name] for one in drawn]).to(device).requires_grad_() for name in drawn[0]}
     # Rates are tensors, so that a captured step reads them.
     groups = [

@@ -143,23 +143,28 @@ def _quantised(results: Sequence[RunResult]) -> Table:
 
 def _codes(results: Sequence[RunResult]) -> Table:
     order = {arm: place for place, arm in enumerate(CODE_ARMS)}
-    runs = [result for result in results if _part_of(result) == "codes"]
-    rows = []
-    for result in sorted(runs, key=lambda r: (r.details["code"], _steps(r), order[str(r.configuration["arm"])])):
+    # Seeds may have been run apart.
+    runs: dict[tuple[int, int, int, int], list[RunResult]] = {}
+    for result in (r for r in results if _part_of(r) == "codes"):
         details = result.details
-        cells = [f"{np.mean(v):.2f} ± {np.std(v, ddof=1) / math.sqrt(len(v)):.2f}" for v in details["values"].values()]
-        sizes = [str(details["code"]), f"{details['parameters']:,}", str(details["width"]), f"{_steps(result):,}"]
-        rows.append([str(result.configuration["arm"]), *cells, *sizes])
-    columns = [
-        "code",
-        "after 3 steps",
-        "after 100 steps",
-        "numbers a picture",
-        "shared parameters",
-        "width",
-        "learnt by",
-    ]
-    return Table("Codes of new faces: PSNR (dB), mean over seeds and its standard error", columns, rows)
+        key = (details["code"], _steps(result), order[str(result.configuration["arm"])], details["width"])
+        runs.setdefault(key, []).append(result)
+    rows = []
+    for (code, steps, place, width), same in sorted(runs.items()):
+        columns = [np.concatenate([r.details["values"][name] for r in same]) for name in same[0].details["values"]]
+        cells = [_mean_of(column) for column in columns]
+        sizes = [str(code), f"{same[0].details['parameters']:,}", str(width), f"{steps:,}", str(len(columns[0]))]
+        rows.append([list(CODE_ARMS)[place], *cells, *sizes])
+    measures = ["after 3 steps", "after 100 steps"]
+    sizes = ["numbers a picture", "shared parameters", "width", "learnt by", "seeds"]
+    return Table(
+        "Codes of new faces: PSNR (dB), mean over seeds and its standard error", ["code", *measures, *sizes], rows
+    )
+
+
+def _mean_of(values: np.ndarray) -> str:
+    error = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    return f"{values.mean():.2f} ± {error:.2f}"
 
 
 def _steps(result: RunResult) -> int:
