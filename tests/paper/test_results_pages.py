@@ -132,6 +132,16 @@ def test_a_later_run_takes_the_place_of_an_earlier_one_that_knew_fewer_options(s
     assert place(model="staf") != place(model="staf", terms=2)
 
 
+def test_a_row_says_when_it_ran_with_the_rate_of_another_network(script):
+    def protocol(model, date, **more):
+        document = {"configuration": {"model": model, "protocol": "paper", **more}, "date": date}
+        return script.labelled(RunResult(Path("x"), document)).configuration["protocol"]
+
+    assert protocol("wire", "2026-11-15T13") == "paper, STAF's rate"
+    assert protocol("wire", "2026-11-16T13") == protocol("staf", "2026-11-15T13") == "paper"
+    assert protocol("staf", "2026-11-15T13", protocol="released", readout=0.0) == "released, with decay"
+
+
 def test_longer_fits_of_shapes_have_a_table_of_their_own(script):
     def run(model, steps, iou):
         document = {
