@@ -2,8 +2,8 @@
 
 `python -m paper --list` shows all names; `python -m paper all --quick` runs every one of the paper on small data and
 writes a page with all tables and figures. `python -m paper weights --help` publishes the weights of fitted networks.
-Argument parsing is the standard library's, so that a machine with torch and
-numpy alone can run experiments.
+`python -m paper rows --help` runs a list of such commands by processes that share one GPU. Argument parsing is the
+standard library's, so that a machine with torch and numpy alone can run experiments.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from paper import EXPERIMENTS, PAPER
 from paper.data.folder import fill_data, write_quick_data
 from paper.report.overview import overview
-from paper.runner import RunResult, load_results, run_experiment
+from paper.runner import Experiment, RunResult, load_results, run_experiment
 from paper.study.study import Study, study_of
 
 
@@ -35,6 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         from paper.experiments.weights import main as weights
 
         return weights(words[1:])
+    if words[:1] == ["rows"]:
+        return run_rows(words[1:])
     arguments = parser(words).parse_args(words)
     study = load(arguments.experiment)
     arguments.folder = arguments.folder or Path("results") / (study.name + ("-quick" if arguments.quick else ""))
@@ -66,14 +69,7 @@ def run(study: Study, arguments: argparse.Namespace) -> tuple[list[RunResult], l
     if arguments.draw_only:
         found = load_results(arguments.folder, study.name)
         return found or (load_results(arguments.folder, study.reads) if study.reads else []), []
-    if study.data:
-        data = arguments.data
-        if arguments.quick and data is None and not getattr(arguments, study.data):
-            data = write_quick_data(arguments.folder / "data", study.data)
-        fill_data(arguments, study.data, data)
-    elif arguments.data is not None:
-        raise ValueError(f"--data has no effect: {study.name} needs no data")
-    experiment, configurations = study.sweep(arguments)
+    experiment, configurations = configured(study, arguments)
     sweep = run_experiment(
         experiment,
         configurations,
@@ -84,6 +80,39 @@ def run(study: Study, arguments: argparse.Namespace) -> tuple[list[RunResult], l
         progress=arguments.progress,
     )
     return sweep.results, sweep.failures
+
+
+def configured(study: Study, arguments: argparse.Namespace) -> tuple[Experiment, Sequence[Any]]:
+    """The experiment and the configurations that the options ask for, with the data they name."""
+    if study.data:
+        data = arguments.data
+        if arguments.quick and data is None and not getattr(arguments, study.data):
+            data = write_quick_data(arguments.folder / "data", study.data)
+        fill_data(arguments, study.data, data)
+    elif arguments.data is not None:
+        raise ValueError(f"--data has no effect: {study.name} needs no data")
+    return study.sweep(arguments)
+
+
+def run_rows(words: Sequence[str]) -> int:
+    """Run a list of rows; SIGTERM ends its processes too."""
+    from paper.runner.rows import main as rows
+
+    previous = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        return rows(words, row)
+    except KeyboardInterrupt as stop:
+        return 128 + int(getattr(stop, "signal_number", signal.SIGINT))
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def row(words: list[str], folder: Path) -> tuple[Experiment, Sequence[Any], Path]:
+    """The experiment of one line of a list of rows, its configurations, and the folder of its results."""
+    arguments = parser(words).parse_args(words)
+    study = load(arguments.experiment)
+    arguments.folder = arguments.folder or folder / study.name
+    return *configured(study, arguments), arguments.folder
 
 
 def run_all(words: Sequence[str]) -> int:

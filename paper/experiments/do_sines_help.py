@@ -24,7 +24,7 @@ from paper.report.output import save_figure, write_tables
 from paper.runner.experiment import Context, Data, Outcome
 from paper.runner.result import RunResult
 from paper.sines.arms import ARMS
-from paper.sines.code_arms import CODE_ARMS
+from paper.sines.code_arms import CODE_ARMS, LENGTH
 from paper.sines.parts import PARTS, Given, data_of
 from paper.sines.tables import figure, tables
 from paper.study.study import Study
@@ -50,6 +50,9 @@ class SinesRun:
     rates: tuple[float, ...] = ()
     batch: int | None = None
     first_order: bool = False
+    code: int = LENGTH
+    slower: float | None = None
+    search: bool = True
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,8 @@ class Sines:
 
     def label(self, configuration: SinesRun) -> str:
         c = configuration
-        return f"{c.part} {c.arm}" + (f" omega0 x{c.factor:g}" if c.factor != 1 else "")
+        code = f" of {c.code} seeds {'-'.join(map(str, c.seeds))}" if c.part == "codes" else ""
+        return f"{c.part} {c.arm}{code}" + (f" omega0 x{c.factor:g}" if c.factor != 1 else "")
 
     def data(self, configuration: SinesRun) -> Data:
         return data_of(configuration.part, self.given, configuration.size)
@@ -83,8 +87,9 @@ class Sines:
 
         faces = small_faces([open_source(s, name).array for name, s in self.given.faces.items()], round(c.size))
         metrics, details = run_codes(
-            c.arm, faces, width=c.width, steps=c.steps, seeds=len(c.seeds), device=device, first_order=c.first_order
-        )
+            c.arm, faces, width=c.width, steps=c.steps, seeds=c.seeds, device=device, first_order=c.first_order,
+            length=c.code, search=c.search,
+        )  # fmt: skip
         return Outcome(metrics, details=details)
 
     def _fits(self, c: SinesRun, device: str) -> Outcome:
@@ -93,7 +98,7 @@ class Sines:
         problem = PARTS["pictures" if c.part == "omega0" else c.part].problem(self.given, c)
         found = fit_arm(
             problem, ARMS[c.arm], width=c.width, steps=c.steps, seeds=c.seeds, device=device, optimiser=c.optimiser,
-            rates=c.rates or RATES,
+            rates=c.rates or RATES, slower=c.slower,
         )  # fmt: skip
         details: dict[str, Any] = {
             "values": found.values, "measures": found.measures, "rate": found.rate, "search": found.search,
@@ -139,6 +144,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--meta-steps", type=int, default=1500, metavar="N", help="steps that learn the codes' network")
     parser.add_argument("--side", type=int, default=96, metavar="N", help="pixels of a picture's side")
     parser.add_argument("--face-side", type=int, default=32, metavar="N")
+    parser.add_argument(
+        "--code-length",
+        type=int,
+        default=LENGTH,
+        metavar="N",
+        help="numbers that are a picture's code; a multiple of 12",
+    )
+    parser.add_argument(
+        "--code-search", action=argparse.BooleanOptionalAction, default=True, help="search the settings of each code"
+    )
+    parser.add_argument(
+        "--slower", type=float, metavar="X", help="steps of the longer arm, as a multiple (default: by measured times)"
+    )
     parser.add_argument("--seconds", type=float, default=0.5, metavar="S", help="of a piece of the recording")
     parser.add_argument("--resolution", type=int, default=64, metavar="N", help="voxels of the longest side")
     parser.add_argument("--points", type=int, default=256, metavar="N", help="of an equation")
@@ -161,13 +179,16 @@ def sweep(arguments: argparse.Namespace) -> tuple[Sines, list[SinesRun]]:
     faces = image_sources(a.faces) if a.faces else {}
     if faces and len(faces) < 5:
         raise ValueError(f"--faces must be at least 5 pictures, got {len(faces)}")
+    if a.code_length % 12:
+        raise ValueError(f"--code-length must be a multiple of 12, got {a.code_length}")
     given = Given(images, str(a.recording), a.rate, named_paths(a.shapes), faces, str(a.scene))
     seeds, rates = tuple(a.seeds), tuple(a.rates)
     runs = []
     for name in a.parts:
         if name == "codes":
             size = (a.width, a.meta_steps, a.face_side)
-            runs += [SinesRun(name, arm, seeds, *size, first_order=a.first_order) for arm in a.codes if faces]
+            same = {"first_order": a.first_order, "code": a.code_length, "search": a.code_search}
+            runs += [SinesRun(name, arm, seeds, *size, **same) for arm in a.codes if faces]
             continue
         part = PARTS["pictures" if name == "omega0" else name]
         # Time is settled by the pictures.
@@ -175,7 +196,8 @@ def sweep(arguments: argparse.Namespace) -> tuple[Sines, list[SinesRun]]:
         for arm, factor in itertools.product(arms, a.factors if name == "omega0" else (1.0,)):
             size, batch = getattr(a, part.size), a.batch if part.optimiser else None
             own = (seeds, a.width, a.steps, size, factor, part.optimiser or a.optimiser, rates, batch)
-            runs += [SinesRun(name, arm, *own)] if part.given(given) else []
+            slower = a.slower if ARMS[arm].timed_as else None
+            runs += [SinesRun(name, arm, *own, slower=slower)] if part.given(given) else []
     if not runs:
         raise ValueError("give the data of at least one of --parts: --images, --recording, --shapes, --faces, --scene")
     return Sines(given), runs
@@ -206,6 +228,7 @@ STUDY = Study(
         "seeds": [0, 1], "width": 6, "steps": 2, "meta_steps": 1, "side": 8, "face_side": 4, "seconds": 0.02,
         "resolution": 12, "points": 256, "scene_side": 10, "batch": 512, "rates": [1e-3],
         "factors": [4.0], "arms": ["frozen sine", "5 sines a neuron"], "images": [],
+        "codes": ["shifts (COIN++)", "sines of layers"],
     },
     add_arguments,
     sweep,

@@ -26,7 +26,7 @@ from staf._tables import Table, mean, number
 
 NAME = "recipe-ablation"
 DATA = "images"
-QUICK = {"steps": 3, "groups": ["terms", "schedule"]}
+QUICK = {"steps": 3, "groups": ["terms"]}
 DEFAULT = "default"
 GROUPS = ("start", "weights", "omega0", "terms", "size", "rates", "optimiser", "schedule", "batch", "precision")
 

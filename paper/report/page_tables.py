@@ -2,8 +2,10 @@
 
     python -m paper.report.page_tables                               # write the tables into the pages
     python -m paper.report.page_tables collect audio results/audio   # add the results of a run to the data
+    python -m paper.report.page_tables collect all results           # of all experiments, as `paper rows` leaves them
 
-A table is written between `<!-- table NAME -->` and `<!-- end -->` of its page: do not edit it by hand.
+A table is written between `<!-- table NAME -->` and `<!-- end -->` of its page: do not edit it by hand. What has no
+results yet is written as "Not run."
 """
 
 from __future__ import annotations
@@ -27,14 +29,23 @@ PAGES = Path(__file__).parents[2] / "docs" / "results"
 DATA = PAGES / "data"
 # The pages, and the experiments whose tables each shows.
 FRESH_NETWORKS = ("ntk-audio", "ntk-image", "activation-distributions", "activations")
+IMAGE_STUDIES = (
+    "component-ablation", "sharing-ablation", "tau-ablation", "matched-parameters", "freezing", "omega0", "hash-grid",
+    "kodak", "celeba", "div2k",
+)  # fmt: skip
 SHOWN = {
     "audio": ("audio",),
     "shapes": ("shapes",),
     "super-resolution": ("super-resolution",),
     "denoising": ("denoising",),
     "fresh-networks": FRESH_NETWORKS,
+    "do-sines-help": ("do-sines-help",),
 }
 NAMES = tuple(name for names in SHOWN.values() for name in names)
+# When the presets of every network got the constants and rates of its own authors.
+OWN_SETTINGS = "2026-11-16T06"
+# Shapes of the tables of all networks: voxels of the longest side, and steps.
+SHORT = (256, 500)
 # Images of different sets have a table each, by how their names begin: Kodak at 256x256, crops of DIV2K at 512x512.
 IMAGES = {"": "kodim", "-512": "test_"}
 KEPT = ("experiment", "label", "protocol", "configuration", "data", "metrics", "device", "versions", "commit", "date")
@@ -45,7 +56,9 @@ DETAILS = (
 
 
 def read(name: str) -> list[RunResult]:
-    """The kept results of an experiment."""
+    """The kept results of an experiment; none if it was not run."""
+    if not (DATA / f"{name}.json").exists():
+        return []
     documents = json.loads((DATA / f"{name}.json").read_text("utf-8"))
     return [RunResult(DATA / f"{name}.json", document) for document in documents]
 
@@ -53,18 +66,60 @@ def read(name: str) -> list[RunResult]:
 def tables(name: str) -> dict[str, Table]:
     """The tables of an experiment's page, by name; without seconds, since several of those runs shared a machine."""
     module: Any = importlib.import_module(EXPERIMENTS[name])
-    results = read(name)
+    results = [labelled(result) for result in read(name)]
     if name == "shapes":
-        return {part: without_seconds(table) for part, table in module.shape_tables(results).items()}
+        short = [result for result in results if _length(result) == SHORT]
+        found = {part: without_seconds(table) for part, table in module.shape_tables(short).items()}
+        return {**found, "shapes-long": long_table([result for result in results if _length(result) != SHORT])}
     if name == "audio":
         return {name: without_seconds(module.table(results))}
+    if name == "do-sines-help":
+        from paper.sines.tables import page_tables
+
+        return page_tables([result for result in results if result.document["device"] != "cpu"])
     if name in FRESH_NETWORKS:
         return {name: module.STUDY.tables(results)[0]}
+    if name in IMAGE_STUDIES:
+        return {name: without_seconds(module.STUDY.tables(results)[0]) if results else Table(name, [], [])}
     first = [result for result in results if result.configuration["seed"] == 0]
     sets = {part: [r for r in first if r.data_name.startswith(images)] for part, images in IMAGES.items()}
     title = module.table([]).title
     found = {name + part: image_table(title, runs, module.PUBLISHED) for part, runs in sets.items() if runs}
     return {name: found.pop(name, Table(title, [], [])), f"{name}-seeds": seed_table(title, results), **found}
+
+
+def labelled(result: RunResult) -> RunResult:
+    """The result with a protocol that says so where it ran before the presets had each network's own settings."""
+    configuration = dict(result.configuration)
+    protocol, older = configuration.get("protocol"), str(result.document["date"]) < OWN_SETTINGS
+    if protocol == "paper" and older and configuration.get("model") != "staf":
+        configuration["protocol"] = "paper, STAF's rate"
+    elif protocol == "released" and configuration.get("readout") == 0:
+        configuration["protocol"] = "released, with decay"
+    return RunResult(result.path, {**result.document, "configuration": configuration})
+
+
+def _length(result: RunResult) -> tuple[int, int]:
+    """Voxels of the longest side and steps of a fit of a shape."""
+    return int(result.configuration["resolution"]), int(result.details["steps"])
+
+
+def long_table(results: Sequence[RunResult]) -> Table:
+    """A row for each shape and length, the mean IoU over seeds of each network under our settings in a column."""
+    runs: dict[tuple[str, int, int], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for result in results:
+        runs[result.data_name, *_length(result)][str(result.configuration["model"])].append(result.metrics["iou"])
+    models = sorted({model for found in runs.values() for model in found}, key=lambda model: (model != "staf", model))
+    rows = [
+        [
+            name,
+            str(voxels),
+            f"{steps:,}",
+            *(number(mean(found[model]), 5) if model in found else "-" for model in models),
+        ]
+        for (name, voxels, steps), found in sorted(runs.items(), key=lambda item: (item[0][1:], item[0][0]))
+    ]
+    return Table("Shapes, more steps", ["shape", "voxels", "steps", *models], rows)
 
 
 def seed_table(title: str, results: Sequence[RunResult]) -> Table:
@@ -84,7 +139,8 @@ def with_tables(text: str, found: Mapping[str, Table]) -> str:
     """The page with its tables; a name that the data lacks is an error."""
 
     def one(match: re.Match[str]) -> str:
-        lines = found[match[1]].to_markdown().split("\n", 2)[2]
+        table = found[match[1]]
+        lines = table.to_markdown().split("\n", 2)[2] if table.rows else "Not run.\n"
         return f"<!-- table {match[1]} -->\n{lines}<!-- end -->"
 
     return re.sub(r"<!-- table (\S+) -->\n.*?<!-- end -->", one, text, flags=re.S)
@@ -112,21 +168,30 @@ def collect(name: str, folders: Sequence[str], commit: str | None) -> None:
     """Add the results of folders to data/NAME.json; a later run of the same configuration replaces an earlier one."""
     before = json.loads((DATA / f"{name}.json").read_text("utf-8")) if (DATA / f"{name}.json").exists() else []
     new = [kept(result, commit) for folder in folders for result in load_results(folder, name)]
-    found = {json.dumps([run["configuration"], run["data"]["sha256"]], sort_keys=True): run for run in [*before, *new]}
+    found = {_place(run): run for run in [*before, *new]}
     lines = ",\n".join(json.dumps(found[key], ensure_ascii=False) for key in sorted(found))
     (DATA / f"{name}.json").write_text(f"[\n{lines}\n]\n", "utf-8")
     print(f"{name}: {len(found)} results")
 
 
+def _place(run: Mapping[str, Any]) -> str:
+    """What a run is of: a later one of the same takes its place, whichever machine it was planned for."""
+    told = {key: value for key, value in run["configuration"].items() if value is not None and key != "planned_for"}
+    return json.dumps([told, run["data"]["sha256"]], sort_keys=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("verb", nargs="?", choices=["collect"])
-    parser.add_argument("name", nargs="?", choices=list(EXPERIMENTS), metavar="NAME")
+    parser.add_argument("name", nargs="?", choices=["all", *EXPERIMENTS], metavar="NAME")
     parser.add_argument("folders", nargs="*")
     parser.add_argument("--commit", help="the commit that ran, where the machine had no history")
     arguments = parser.parse_args()
     if arguments.verb:
-        collect(arguments.name, arguments.folders, arguments.commit)
+        for name in EXPERIMENTS if arguments.name == "all" else [arguments.name]:
+            folders = [str(Path(f) / name) for f in arguments.folders] if arguments.name == "all" else arguments.folders
+            if any(load_results(folder, name) for folder in folders):
+                collect(name, folders, arguments.commit)
         return
     for name, shown in SHOWN.items():
         page = PAGES / f"{name}.md"

@@ -75,12 +75,13 @@ def run_experiment(
             bar.start(job.label)
             _finish(bar, job, execute(experiment, job, folder, device))
     else:
-        from paper.runner.workers import run_in_processes
+        from paper.runner.workers import Work, run_in_processes
 
-        def done(job: Job) -> None:
-            _finish(bar, job, read_result(result_path(folder, job)))
+        def done(work: Work) -> None:
+            _finish(bar, work.job, read_result(result_path(folder, work.job)))
 
-        run_in_processes(experiment, pending, folder, device, workers, max(1, cores() // workers), done)
+        works = [Work(experiment, job, folder) for job in pending]
+        run_in_processes(works, device, workers, max(1, cores() // workers), done)
     sweep = Sweep(cached=len(jobs) - len(pending))
     for job in jobs:
         result = read_result(result_path(folder, job))

@@ -5,13 +5,15 @@ A worker that dies (killed for memory, say) costs the run it was at, which is re
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
 
 from paper.runner.experiment import Experiment
 from paper.runner.sweep import Job, execute, record_failure
@@ -20,75 +22,98 @@ from paper.runner.sweep import Job, execute, record_failure
 SECONDS_TO_LEAVE = 60.0
 
 
+@dataclass(frozen=True)
+class Work:
+    """A job with its experiment and the folder of its result."""
+
+    experiment: Experiment
+    job: Job
+    folder: Path
+
+
 def run_in_processes(
-    experiment: Experiment,
-    jobs: Sequence[Job],
-    folder: Path,
+    works: Iterable[Work],
     device: str,
     workers: int,
     threads: int,
-    done: Callable[[Job], None],
-) -> None:
-    """Run `jobs`, each in one of `workers` processes with `threads` torch threads; `done` is called as they end."""
+    done: Callable[[Work], None],
+    *,
+    seconds: float | None = None,
+    leave: float = SECONDS_TO_LEAVE,
+) -> bool:
+    """Run `works`, each in one of `workers` processes with `threads` torch threads; `done` is called as they end.
+
+    `works` is read as workers become free. After `seconds` no more is begun, and what is under way has `leave`
+    seconds to end. Returns whether everything was run.
+    """
     # Fresh processes, because torch's thread pools do not survive a fork.
     start = multiprocessing.get_context("spawn")
-    queue = list(reversed(jobs))
-    busy: dict[Connection, tuple[BaseProcess, Job]] = {}
+    queue = iter(works)
+    busy: dict[Connection, tuple[BaseProcess, Work]] = {}
+    deadline = None if seconds is None else time.monotonic() + seconds
 
-    def launch(job: Job) -> None:
+    def launch(work: Work) -> None:
         here, there = start.Pipe()
-        process = start.Process(target=_work, args=(there, experiment, folder, device, threads))
+        process = start.Process(target=_work, args=(there, device, threads))
         process.start()
         there.close()
-        here.send(job)
-        busy[here] = (process, job)
+        here.send(work)
+        busy[here] = (process, work)
 
     try:
-        while queue and len(busy) < workers:
-            launch(queue.pop())
+        while len(busy) < workers and (work := next(queue, None)) is not None:
+            launch(work)
         while busy:
-            for ready in wait(list(busy)):
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            if left == 0:
+                return False
+            for ready in wait(list(busy), left):
                 assert isinstance(ready, Connection)
-                process, job = busy.pop(ready)
+                process, work = busy.pop(ready)
                 try:
                     ready.recv()
                 except EOFError:
                     process.join()
                     why = f"the worker process ended with code {process.exitcode}; a negative code is a signal"
-                    record_failure(experiment, job, folder, message=why)
+                    record_failure(work.experiment, work.job, work.folder, message=why)
                     ready.close()
-                    done(job)
-                    if queue:
-                        launch(queue.pop())
+                    done(work)
+                    if (following := next(queue, None)) is not None:
+                        launch(following)
                     continue
-                done(job)
-                following = queue.pop() if queue else None
+                done(work)
+                following = next(queue, None)
                 ready.send(following)
                 if following is None:
                     process.join()
                     ready.close()
                 else:
                     busy[ready] = (process, following)
+        return True
     finally:
         for process, _ in busy.values():
             process.terminate()
         for connection, (process, _) in busy.items():
-            process.join(SECONDS_TO_LEAVE)
+            process.join(leave)
             if process.is_alive():
                 process.kill()
             connection.close()
 
 
-def _work(connection: Connection, experiment: Any, folder: Path, device: str, threads: int) -> None:
+def _work(connection: Connection, device: str, threads: int) -> None:
     # In a group of its own a worker is not struck by the terminal's Ctrl-C; the parent passes one SIGTERM on.
     os.setpgrp()
     import torch
 
     torch.set_num_threads(threads)
     try:
-        while (job := connection.recv()) is not None:
-            execute(experiment, job, folder, device)
-            connection.send(job.key)
+        while (work := connection.recv()) is not None:
+            execute(work.experiment, work.job, work.folder, device)
+            if device.startswith("cuda"):
+                # Workers share the device: what a finished run still holds, the others lack.
+                gc.collect()
+                torch.cuda.empty_cache()
+            connection.send(work.job.key)
     except (EOFError, KeyboardInterrupt):
         # The parent is gone or is leaving; a fit under way has written its checkpoint.
         return

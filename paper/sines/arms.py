@@ -61,6 +61,7 @@ ARMS = {
         Arm("frozen sine", "siren"),
         Arm("trained Omega", "staf", {"terms": 1, "train": ("frequency",)}),
         Arm("5 sines a layer", "staf"),
+        Arm("20 sines a layer", "staf", {"terms": 20}),
         Arm("5 sines a neuron", "staf", {"sharing": "neuron"}),
         Arm("frozen sine, wider", "siren", sized_as="5 sines a neuron"),
         Arm("frozen sine, longer", "siren", timed_as="5 sines a neuron"),

@@ -13,7 +13,8 @@ All have codes of equal length, and widths such that the shared parameters are e
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -108,7 +109,7 @@ def values(spec: CodeSpec, shared: Parameters, code: Tensor, points: Tensor) -> 
         a = OMEGA0 * (z @ shared[f"weight{layer}"].T + shared[f"bias{layer}"])
         if sines is not None:
             c, omega, phi = sines[layer]
-            z = (c * torch.sin(omega * a[..., None] + phi)).sum(-1)
+            z = (c * torch.sin(torch.addcmul(phi, a[..., None], omega))).sum(-1)
         elif MAPPED[spec.kind] == 1:
             z = torch.sin(a + changes[layer, 0])
         else:
@@ -154,13 +155,17 @@ def meta_learn(
     steps: int,
     rate: float,
     batch: int,
-    seeds: int,
+    seeds: Sequence[int],
     step: float = 1.0,
     first_order: bool = False,
+    pixels: int | None = None,
 ) -> Parameters:
-    """Shared parameters for each of `seeds` seeds, stacked (seeds, ...), learnt from pictures (N, n, 3) by Adam."""
+    """Shared parameters for each of the seeds, stacked (seeds, ...), learnt from pictures (N, n, 3) by Adam.
+
+    A step sees `pixels` of the points, other ones each time; all of them if not given.
+    """
     device = points.device
-    drawn = [start(spec, seed, step) for seed in range(seeds)]
+    drawn = [start(spec, seed, step) for seed in seeds]
     shared = {name: torch.stack([one[name] for one in drawn]).to(device).requires_grad_() for name in drawn[0]}
     # Rates are tensors, so that a captured step reads them.
     groups = [
@@ -170,11 +175,12 @@ def meta_learn(
     starts = [float(group["lr"]) for group in groups]  # type: ignore[arg-type]
     optimiser = torch.optim.Adam(groups, capturable=device.type == "cuda")
     generator = torch.Generator().manual_seed(0)
-    chosen = targets[:batch].clone()
+    seen = min(pixels or len(points), len(points))
+    places, chosen = points[:seen].clone(), targets[:batch, :seen].clone()
 
     def update() -> None:
         optimiser.zero_grad(set_to_none=False)
-        torch.vmap(lambda own: meta_loss(spec, own, points, chosen, first_order=first_order))(shared).sum().backward()
+        torch.vmap(lambda own: meta_loss(spec, own, places, chosen, first_order=first_order))(shared).sum().backward()
         # The inner loop differentiates twice; one bad batch must not end a seed.
         for tensor in shared.values():
             assert tensor.grad is not None
@@ -185,8 +191,10 @@ def meta_learn(
     for number in range(steps):
         for first, group in zip(starts, optimiser.param_groups, strict=True):
             group["lr"].fill_(first * 0.5 * (1 + math.cos(math.pi * number / steps)))
-        index = torch.randperm(len(targets), generator=generator)[: len(chosen)]
-        chosen.copy_(targets[index.to(targets.device)])
+        index = torch.randperm(len(targets), generator=generator)[: len(chosen)].to(device)
+        at = torch.randperm(len(points), generator=generator)[:seen].to(device)
+        places.copy_(points[at])
+        chosen.copy_(targets[index[:, None], at])
         replay()
     return {name: tensor.detach() for name, tensor in shared.items()}
 
@@ -222,6 +230,10 @@ def _captured(step: Callable[[], None]) -> Callable[[], None]:
             step()
     torch.cuda.current_stream().wait_stream(side)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        step()
+    try:
+        with torch.cuda.graph(graph):
+            step()
+    except RuntimeError as error:
+        warnings.warn(f"the step is not captured and takes longer: {error}", stacklevel=2)
+        return step
     return graph.replay

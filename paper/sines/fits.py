@@ -59,12 +59,18 @@ def fit_arm(
     device: str,
     optimiser: str = "soap",
     rates: Sequence[float] = RATES,
+    slower: float | None = None,
 ) -> ArmFits:
-    """Search the rate on the first signal, unless there is one alone, then fit the others; every seed in both."""
+    """Search the rate on the first signal, unless there is one alone, then fit the others; every seed in both.
+
+    An arm that is timed as another has `slower` times the steps, by measured times if that is not given.
+    """
     own_steps, seconds = steps, step_time(problem, arm, width, min(steps, TIMED), optimiser, device)
     if arm.timed_as:
-        slower = step_time(problem, ARMS[arm.timed_as], width, min(steps, TIMED), optimiser, device)
-        own_steps = round(steps * max(1.0, slower / seconds))
+        if slower is None:
+            other = step_time(problem, ARMS[arm.timed_as], width, min(steps, TIMED), optimiser, device)
+            slower = other / seconds
+        own_steps = round(steps * max(1.0, slower))
     search: dict[str, float] = {}
     # All seeds: a rate at which one of them fails is no good rate.
     first = [(0, seed) for seed in seeds]

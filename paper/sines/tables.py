@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FROZEN = "frozen sine"
+# The rate at which all arms are stable, of the tables that have one rate alone.
+SAME_RATE = 2e-3
 # Panels of a line of the figure.
 ACROSS = 3
 TITLES = {name: part.title for name, part in PARTS.items()}
@@ -28,6 +30,29 @@ def tables(results: Sequence[RunResult]) -> list[Table]:
     found = [_part(part, [r for r in results if _part_of(r) == part]) for part in TITLES]
     found += [_omega0(results), _quantised(results), _codes(results)]
     return [table for table in found if table.rows]
+
+
+def page_tables(results: Sequence[RunResult]) -> dict[str, Table]:
+    """The tables of the page by name: for each part one for all rates, and those of the other questions.
+
+    An empty table stands for what was not run.
+    """
+    found = {}
+    for part in TITLES:
+        runs = [result for result in results if _part_of(result) == part]
+        rates = sorted({float(result.details["rate"]) for result in runs})
+        tables = [_part(part, [r for r in runs if float(r.details["rate"]) == rate]) for rate in rates]
+        columns = tables[0].columns if tables else []
+        found[f"sines-{part.replace(' ', '-')}"] = Table(TITLES[part], columns, [r for t in tables for r in t.rows])
+    same = [result for result in results if result.details.get("rate") == SAME_RATE]
+    found |= {"sines-omega0": _omega0(same), "sines-quantised": _quantised(same), "sines-codes": _codes(results)}
+    # Several fits shared the machine, so that times of steps say nothing.
+    return {name: _without(table, "ms a step") for name, table in found.items()}
+
+
+def _without(table: Table, column: str) -> Table:
+    keep = [place for place, name in enumerate(table.columns) if name != column]
+    return Table(table.title, [table.columns[i] for i in keep], [[row[i] for i in keep] for row in table.rows])
 
 
 def differences(results: Sequence[RunResult], part: str) -> dict[str, np.ndarray]:
@@ -60,6 +85,7 @@ def _part(part: str, results: Sequence[RunResult]) -> Table:
                 [
                     arm,
                     f"{values.mean():.2f}",
+                    f"{values.min():.2f}",
                     mean_and_error(gains[arm]) if arm in gains else "",
                     won,
                     f"{details['parameters']:,}",
@@ -69,8 +95,18 @@ def _part(part: str, results: Sequence[RunResult]) -> Table:
                     f"{details['rate']:g}",
                 ]
             )
-    columns = ["network", "mean", "over the frozen sine", "pairs won", "parameters", "width", "steps", "ms a step"]
-    return Table(TITLES[part], [*columns, "rate found"], rows)
+    columns = [
+        "network",
+        "mean",
+        "worst",
+        "over the frozen sine",
+        "pairs won",
+        "parameters",
+        "width",
+        "steps",
+        "ms a step",
+    ]
+    return Table(TITLES[part], [*columns, "rate"], rows)
 
 
 def _omega0(results: Sequence[RunResult]) -> Table:
@@ -106,16 +142,33 @@ def _quantised(results: Sequence[RunResult]) -> Table:
 
 
 def _codes(results: Sequence[RunResult]) -> Table:
+    order = {arm: place for place, arm in enumerate(CODE_ARMS)}
+    # Seeds may have been run apart.
+    runs: dict[tuple[int, int, int, int], list[RunResult]] = {}
+    for result in (r for r in results if _part_of(r) == "codes"):
+        details = result.details
+        key = (details["code"], _steps(result), order[str(result.configuration["arm"])], details["width"])
+        runs.setdefault(key, []).append(result)
     rows = []
-    for arm in CODE_ARMS:
-        for result in (r for r in results if _part_of(r) == "codes" and r.configuration["arm"] == arm):
-            details = result.details
-            cells = [
-                f"{np.mean(v):.2f} ± {np.std(v, ddof=1) / math.sqrt(len(v)):.2f}" for v in details["values"].values()
-            ]
-            rows.append([arm, *cells, str(details["code"]), f"{details['parameters']:,}", str(details["width"])])
-    columns = ["code", "after 3 steps", "after 100 steps", "numbers a picture", "shared parameters", "width"]
-    return Table("Codes of new faces: PSNR (dB), mean over seeds and its standard error", columns, rows)
+    for (code, steps, place, width), same in sorted(runs.items()):
+        columns = [np.concatenate([r.details["values"][name] for r in same]) for name in same[0].details["values"]]
+        cells = [_mean_of(column) for column in columns]
+        sizes = [str(code), f"{same[0].details['parameters']:,}", str(width), f"{steps:,}", str(len(columns[0]))]
+        rows.append([list(CODE_ARMS)[place], *cells, *sizes])
+    measures = ["after 3 steps", "after 100 steps"]
+    sizes = ["numbers a picture", "shared parameters", "width", "learnt by", "seeds"]
+    return Table(
+        "Codes of new faces: PSNR (dB), mean over seeds and its standard error", ["code", *measures, *sizes], rows
+    )
+
+
+def _mean_of(values: np.ndarray) -> str:
+    error = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    return f"{values.mean():.2f} ± {error:.2f}"
+
+
+def _steps(result: RunResult) -> int:
+    return int(result.configuration["steps"])
 
 
 def figure(results: Sequence[RunResult]) -> Figure:

@@ -11,6 +11,8 @@ import pytest
 
 from paper.__main__ import main
 from paper.report import page_tables
+from paper.runner import RunResult
+from staf._tables import Table
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
@@ -56,8 +58,11 @@ def test_data_are_collected_from_a_run(script, tmp_path, monkeypatch):
     monkeypatch.setattr(script, "DATA", tmp_path)
     np.save("wave.npy", np.sin(np.arange(400) * 0.1).astype(np.float32))
     words = ["audio", "--recording", "wave.npy", "--models", "siren", "--protocols", "paper", "--steps", "1"]
-    assert main([*words, "--workers", "1", "--device", "cpu", "--no-progress", "--no-figures", "--folder", "r"]) == 0
-    script.collect("audio", ["r"], "abc")
+    assert (
+        main([*words, "--workers", "1", "--device", "cpu", "--no-progress", "--no-figures", "--folder", "r/audio"]) == 0
+    )
+    monkeypatch.setattr("sys.argv", ["page_tables", "collect", "all", "r", "--commit", "abc"])
+    script.main()
     (kept,) = json.loads((tmp_path / "audio.json").read_text())
     assert kept["metrics"]["psnr"] == pytest.approx(script.read("audio")[0].metrics["psnr"])
     assert kept["commit"]
@@ -112,6 +117,42 @@ def test_seeds_have_a_table_and_the_others_the_first(script, tmp_path, monkeypat
     assert [float(low), float(high)] == pytest.approx(sorted([first, second]), abs=0.006)
     assert float(mean) == pytest.approx((first + second) / 2, abs=0.006)
     assert float(images.rows[0][2]) == pytest.approx(first, abs=0.006)
+
+
+def test_what_was_not_run_is_said(script):
+    page = "<!-- table kodak -->\n<!-- end -->\n"
+    assert "\nNot run.\n" in script.with_tables(page, {"kodak": Table("Kodak", [], [])})
+
+
+def test_a_later_run_takes_the_place_of_an_earlier_one_that_knew_fewer_options(script):
+    def place(**configuration):
+        return script._place({"configuration": configuration, "data": {"sha256": "x"}})
+
+    assert place(model="staf") == place(model="staf", planned_for="cuda", terms=None)
+    assert place(model="staf") != place(model="staf", terms=2)
+
+
+def test_a_row_says_when_it_ran_with_the_rate_of_another_network(script):
+    def protocol(model, date, **more):
+        document = {"configuration": {"model": model, "protocol": "paper", **more}, "date": date}
+        return script.labelled(RunResult(Path("x"), document)).configuration["protocol"]
+
+    assert protocol("wire", "2026-11-15T13") == "paper, STAF's rate"
+    assert protocol("wire", "2026-11-16T13") == protocol("staf", "2026-11-15T13") == "paper"
+    assert protocol("staf", "2026-11-15T13", protocol="released", readout=0.0) == "released, with decay"
+
+
+def test_longer_fits_of_shapes_have_a_table_of_their_own(script):
+    def run(model, steps, iou):
+        document = {
+            "configuration": {"model": model, "resolution": 256}, "details": {"steps": steps},
+            "metrics": {"iou": iou}, "data": {"name": "lucy"},
+        }  # fmt: skip
+        return RunResult(Path("x"), document)
+
+    table = script.long_table([run("finer", 2000, 0.5), run("staf", 2000, 0.75), run("staf", 2000, 0.25)])
+    assert table.columns == ["shape", "voxels", "steps", "staf", "finer"]
+    assert table.rows == [["lucy", "256", "2,000", "0.50000", "0.50000"]]
 
 
 def test_pictures_are_small_and_named():

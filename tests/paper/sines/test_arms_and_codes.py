@@ -84,7 +84,7 @@ def test_codes_of_a_kind_learn_and_have_their_size(kind):
     one[3] = 1.0
     losses = [float(picture_loss(spec, drawn, code, POINTS, PICTURES[0])) for code in (zero, one)]
     assert losses[0] != losses[1]
-    shared = meta_learn(spec, PICTURES, POINTS, steps=15, rate=3e-3, batch=6, seeds=2)
+    shared = meta_learn(spec, PICTURES, POINTS, steps=15, rate=3e-3, batch=6, seeds=(0, 1), pixels=10)
     before = float(meta_loss(spec, start(spec, 0), POINTS, PICTURES, first_order=True))
     assert float(meta_loss(spec, {n: t[0] for n, t in shared.items()}, POINTS, PICTURES, first_order=True)) < before
     first, after = encoded_psnr(spec, shared, PICTURES[:2], POINTS, steps=5, rate=1e-2)
