@@ -165,9 +165,14 @@ class Soap(torch.optim.Optimizer):
         both = [self._gather(block) for block in self._blocks]
         turning = self._every == 1 or int(self._count) % self._every == 1
         stacks = list(self._stacks.values()) if turning else []
+
+        def move() -> None:
+            for block, given in zip(self._blocks, both, strict=True):
+                self._move(block, given)
+
         # Bases turn while the old ones are in use.
         _, turned = side_by_side(
-            lambda: [self._move(block, given) for block, given in zip(self._blocks, both, strict=True)],
+            move,
             lambda: [self._turned(covariance, basis) for covariance, basis in stacks],
             fork=True,
         )
