@@ -1,6 +1,6 @@
 """One set of many terms on CUDA: values and slopes by a table, sums over points by Chebyshev moments.
 
-`triton_table_kernels` has the mathematics. Nothing here waits for the device: how far x reaches, how wide a cell is and
+`triton_table_kernels` and `triton_moments` have the mathematics. Nothing here waits for the device: how far x reaches, how wide a cell is and
 whether moments or single terms are summed is decided there. Kernels that are not needed return at once.
 """
 
@@ -11,16 +11,15 @@ import triton
 from torch import Tensor
 
 from staf.ops import column_sums
-from staf.ops.sine_series.triton_shared import many_gradients_kernel
-from staf.ops.sine_series.triton_table_kernels import (
+from staf.ops.sine_series.triton_moments import (
     moments_kernel,
     nodes_kernel,
     reach_kernel,
-    table_kernel,
-    table_value_kernel,
     terms_kernel,
     totals_kernel,
 )
+from staf.ops.sine_series.triton_shared import many_gradients_kernel
+from staf.ops.sine_series.triton_table_kernels import table_kernel, table_value_kernel
 
 # From so many terms on, and numbers of a network; with fewer, single terms are as fast.
 TERMS, LEAST = 16, 2**20
@@ -28,10 +27,14 @@ TERMS, LEAST = 16, 2**20
 HALF = 2**12
 # Numbers and warps of a program forward.
 VALUE_BLOCK = (1024, 4)
-# Knots of a program that makes the table; numbers of one that looks for the largest.
-KNOTS, REACH_BLOCK, REACH_PROGRAMS = 64, 4096, 132 * 8
+# Knots of a program that makes the table.
+KNOTS = 16
+# The largest |x| is looked for in so many places, since many programs would wait for one; numbers of a program that
+# does nothing else, and how many such programs there are.
+COPIES, REACH_BLOCK, REACH_PROGRAMS = 256, 4096, 132 * 8
+REACH = "staf_reach"
 # Numbers of a part, parts of a tile, warps, and how many programs share the work; registers of a thread.
-TILE, REGISTERS = (128, 6, 1, 132 * 96), 128
+TILE, REGISTERS = (128, 6, 1, 132 * 32), 128
 # Chebyshev nodes of a program.
 NODES = 8
 
@@ -56,6 +59,7 @@ def value(x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> Ten
     networks, _, terms = amplitude.shape
     elements = x.numel() // networks
     out = torch.empty_like(x)
+    reach = torch.zeros(networks, COPIES, device=x.device, dtype=torch.float32)
     with torch.cuda.device(x.device):
         table, unit, _ = _table(amplitude, frequency, phase, None)
         block, warps = VALUE_BLOCK
@@ -68,13 +72,16 @@ def value(x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> Ten
             frequency,
             phase,
             out,
+            reach,
             elements,
             slots,
             TERMS=terms,
             HALF=HALF,
+            COPIES=COPIES,
             BLOCK=block,
             num_warps=warps,
         )
+    column_sums.leave(x, reach, REACH)
     return out
 
 
@@ -93,7 +100,6 @@ def gradients(grad: Tensor, x: Tensor, *parameters: Tensor, small_angle: float, 
     slots = triton.cdiv(elements, tiles * tile)
     most = most_moments(terms)
     in_x = torch.empty_like(x)
-    reach = torch.zeros(networks, device=x.device, dtype=torch.float32)
     partial = torch.empty(networks * most * slots, device=x.device, dtype=torch.float32)
     columns = torch.empty(networks * slots * period * block, device=x.device, dtype=torch.float32)
     column_out = torch.empty((networks, width), device=x.device, dtype=torch.float32)
@@ -102,11 +108,7 @@ def gradients(grad: Tensor, x: Tensor, *parameters: Tensor, small_angle: float, 
     shape = {"BLOCK": block, "PARTS": parts, "PERIOD": period, "num_warps": warps, "maxnreg": REGISTERS}
     padded = triton.next_power_of_2(most)
     with torch.cuda.device(x.device):
-        blocks = min(REACH_PROGRAMS, triton.cdiv(elements, REACH_BLOCK))
-        each = triton.cdiv(triton.cdiv(elements, blocks), REACH_BLOCK)
-        blocks = triton.cdiv(elements, each * REACH_BLOCK)
-        reach_kernel[(blocks * networks,)](x, reach, elements, blocks, each, BLOCK=REACH_BLOCK)
-        table, unit, plan = _table(amplitude, frequency, phase, reach)
+        table, unit, plan = _table(amplitude, frequency, phase, _reach(x))
         moments_kernel[(slots * networks,)](
             grad, x, table, unit, plan, in_x, partial, columns, elements, slots, tiles, HALF=HALF, MOST=most, **shape
         )
@@ -156,6 +158,21 @@ def gradients(grad: Tensor, x: Tensor, *parameters: Tensor, small_angle: float, 
     return in_x, sums
 
 
+def _reach(x: Tensor) -> Tensor:
+    """The largest |x| of each network in one of its copies: as `value` has left it, or by a pass over x."""
+    left = column_sums.found(x, REACH)
+    if left is not None:
+        return left
+    networks = x.shape[0]
+    elements = x.numel() // networks
+    reach = torch.zeros(networks, COPIES, device=x.device, dtype=torch.float32)
+    blocks = min(REACH_PROGRAMS, triton.cdiv(elements, REACH_BLOCK))
+    tiles = triton.cdiv(triton.cdiv(elements, blocks), REACH_BLOCK)
+    blocks = triton.cdiv(elements, tiles * REACH_BLOCK)
+    reach_kernel[(blocks * networks,)](x, reach, elements, blocks, tiles, COPIES=COPIES, BLOCK=REACH_BLOCK)
+    return reach
+
+
 def _table(
     amplitude: Tensor, frequency: Tensor, phase: Tensor, reach: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor | None]:
@@ -180,7 +197,8 @@ def _table(
         SLOPE=reach is not None,
         HALF=HALF,
         MOST=most_moments(terms),
+        COPIES=COPIES,
         BLOCK=KNOTS,
-        num_warps=2,
+        num_warps=4,
     )
     return table.view(torch.int64).squeeze(-1), unit, plan

@@ -1,12 +1,8 @@
-"""Device code for one set of many terms: rho is a function of one variable, and costs the same for any number of terms.
+"""Device code of the table: one set of many terms is a function of one variable, and costs the same for any number.
 
 The table is that of `table.py`: Hermite's cubics between the knots n h, with h a power of two, here for the HALF cells
-on both sides of zero, since nothing can wait to see how far x reaches. Terms are summed only where x lies beyond them.
-
-Sums over the points need no bins. With X the largest |x| and t = x / X, sines of frequencies up to W are polynomials in
-t of a degree little above W X, to float32's last digit. So the sums of grad T_j(t), j < count, with Chebyshev's T_j by
-their recurrence, hold all three parameters' gradients: they are turned into weights of the count Chebyshev nodes, and
-the terms' sines are computed there alone. Where `count` would be more than MOST, terms are summed one by one.
+on both sides of zero, since nothing can wait to see how far x reaches. Knot n lies at the place n modulo 2 HALF, which
+are the last bits of n, and the first knot again at the end. Terms are summed only where x lies beyond the table.
 """
 
 from __future__ import annotations
@@ -14,18 +10,10 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from staf.ops.sine_series.triton_shared import added
-from staf.ops.triton_math import hardware_sine, reduced_angle, turns
+from staf.ops.triton_math import ROUNDER, TURN, hardware_sine, reduced_angle, turns
 
-TURN = tl.constexpr(6.283185307179586)
 # 1 / h is the power of two that is at least the fastest frequency over this; `table.ANGLE` says why.
 ANGLE = tl.constexpr(0.118)
-
-
-@triton.jit
-def _fastest(frequency_pointer, first, TERMS: tl.constexpr, PADDED: tl.constexpr):
-    k = tl.arange(0, PADDED)
-    return tl.max(tl.abs(tl.load(frequency_pointer + first + k, mask=k < TERMS, other=0.0)))
 
 
 @triton.jit
@@ -37,24 +25,11 @@ def _cells_per_unit(fastest):
 
 
 @triton.jit
-def _sine_and_cosine(frequency, phase, place):
+def sine_and_cosine(frequency, phase, place):
     """Of frequency place + phase, for float64 places, to the last digit of float32."""
-    turn = (frequency.to(tl.float64) * place + phase.to(tl.float64)) / TURN
+    turn = (frequency.to(tl.float64) * place + phase.to(tl.float64)) * (1.0 / TURN)
     angle = ((turn - tl.floor(turn + 0.5)) * TURN).to(tl.float32)
     return tl.sin(angle).to(tl.float64), tl.cos(angle).to(tl.float64)
-
-
-@triton.jit
-def reach_kernel(x_pointer, reach_pointer, elements, slots, tiles, BLOCK: tl.constexpr):
-    """The largest |x| of each network, where `reach` is zero before."""
-    slot = tl.program_id(0) % slots
-    network = (tl.program_id(0) // slots).to(tl.int64)
-    farthest = tl.zeros((BLOCK,), dtype=tl.float32)
-    for tile in range(tiles):
-        inside = (slot.to(tl.int64) * tiles + tile) * BLOCK + tl.arange(0, BLOCK)
-        x = tl.load(x_pointer + network * elements + inside, mask=inside < elements, other=0.0)
-        farthest = tl.maximum(farthest, tl.abs(x))
-    tl.atomic_max(reach_pointer + network, tl.max(farthest))
 
 
 @triton.jit
@@ -72,44 +47,48 @@ def table_kernel(
     SLOPE: tl.constexpr,
     HALF: tl.constexpr,
     MOST: tl.constexpr,
+    COPIES: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """Value and h times slope at each knot, (networks, knots, 2), of rho or, where SLOPE, of rho'; and 1 / h.
+    """Value and h times slope at each knot, (networks, 2 HALF + 1, 2), of rho or, where SLOPE, of rho'; and 1 / h.
 
     Where SLOPE, also how to sum: plan (networks, 2) is 1 / X after the count of moments, an even number, or 0 for sums
-    term by term.
+    term by term. X is the largest of the reach (networks, COPIES).
     """
     network = (tl.program_id(0) // blocks).to(tl.int64)
     block = tl.program_id(0) % blocks
-    sets = network * TERMS
-    fastest = _fastest(frequency_pointer, sets, TERMS, PADDED)
+    k = tl.arange(0, PADDED)[None, :]
+    own = network * TERMS + k
+    frequency = tl.load(frequency_pointer + own, mask=k < TERMS, other=0.0)
+    fastest = tl.max(tl.abs(frequency))
     per_unit = _cells_per_unit(fastest)
-    index = block * BLOCK + tl.arange(0, BLOCK)
-    place = (index - HALF).to(tl.float64) / per_unit.to(tl.float64)
-    value = tl.zeros((BLOCK,), dtype=tl.float64)
-    slope = tl.zeros((BLOCK,), dtype=tl.float64)
-    for k in range(TERMS):
-        frequency = tl.load(frequency_pointer + sets + k)
-        sine, cosine = _sine_and_cosine(frequency, tl.load(phase_pointer + sets + k), place)
-        rate = frequency.to(tl.float64)
-        steep = tl.load(amplitude_pointer + sets + k).to(tl.float64) * rate
-        if SLOPE:
-            value += steep * cosine
-            slope -= steep * rate * sine
-        else:
-            value += tl.load(amplitude_pointer + sets + k).to(tl.float64) * sine
-            slope += steep * cosine
+    index = (block * BLOCK + tl.arange(0, BLOCK))[:, None]
+    knot = ((index + HALF) & (2 * HALF - 1)) - HALF
+    width = 1.0 / per_unit.to(tl.float64)
+    phase = tl.load(phase_pointer + own, mask=k < TERMS, other=0.0)
+    sine, cosine = sine_and_cosine(frequency, phase, knot.to(tl.float64) * width)
+    rate = frequency.to(tl.float64)
+    size = tl.load(amplitude_pointer + own, mask=k < TERMS, other=0.0).to(tl.float64)
+    if SLOPE:
+        size *= rate
+        value = tl.sum(size * cosine, axis=1)[:, None]
+        slope = tl.sum(-size * rate * sine, axis=1)[:, None]
+    else:
+        value = tl.sum(size * sine, axis=1)[:, None]
+        slope = tl.sum(size * rate * cosine, axis=1)[:, None]
     to = table_pointer + (network * (2 * HALF + 1) + index) * 2
     tl.store(to, value.to(tl.float32), mask=index <= 2 * HALF)
-    tl.store(to + 1, (slope / per_unit.to(tl.float64)).to(tl.float32), mask=index <= 2 * HALF)
+    tl.store(to + 1, (slope * width).to(tl.float32), mask=index <= 2 * HALF)
     if block == 0:
         tl.store(unit_pointer + network, per_unit)
         if SLOPE:
-            farthest = tl.load(reach_pointer + network) * 1.000001
+            reach = tl.load(reach_pointer + network * COPIES + tl.arange(0, COPIES))
+            farthest = tl.max(reach) * 1.000001
             angle = fastest * farthest
-            degree = angle + 5.0 * tl.exp2(tl.log2(tl.maximum(angle, 0.01)) / 3.0) + 10.0
+            # Found by trying: what is left out is below 2e-8 of the sum of |grad| for angles of up to 240.
+            degree = angle + 6.0 * tl.exp2(tl.log2(tl.maximum(angle, 0.01)) / 3.0) + 4.0
             count = 2.0 * tl.ceil(degree / 2.0)
-            possible = (count <= MOST) & (farthest * per_unit < HALF)
+            possible = (count <= MOST) & (farthest * per_unit < HALF - 1)
             tl.store(plan_pointer + 2 * network, tl.where(possible, count, 0.0))
             tl.store(plan_pointer + 2 * network + 1, 1.0 / tl.maximum(farthest, 1e-30))
 
@@ -123,12 +102,11 @@ def _pair(numbers):
 
 
 @triton.jit
-def _looked_up(table_pointer, places, HALF: tl.constexpr):
-    """The function at `places`, x / h, which are clamped to the table."""
-    places = tl.minimum(tl.maximum(places, -1.0 * HALF), HALF - 1.0)
-    whole = tl.floor(places)
-    rest = places - whole
-    knot = table_pointer + whole.to(tl.int32)
+def looked_up(table_pointer, x, per_unit, HALF: tl.constexpr):
+    """The function at x: no number where x is none; anything where x lies beyond the table, which alone is read."""
+    shifted = tl.fma(x, per_unit, -0.5) + ROUNDER
+    rest = tl.fma(x, per_unit, ROUNDER - shifted)
+    knot = table_pointer + (shifted.to(tl.int32, bitcast=True) & (2 * HALF - 1))
     left, rise = _pair(tl.load(knot))
     right, fall = _pair(tl.load(knot + 1))
     up = right - left
@@ -146,216 +124,32 @@ def table_value_kernel(
     frequency_pointer,
     phase_pointer,
     out_pointer,
+    reach_pointer,
     elements,
     slots,
     TERMS: tl.constexpr,
     HALF: tl.constexpr,
+    COPIES: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """The series by the table (networks, knots) of pairs; beyond it, by its terms."""
+    """The series by the table (networks, 2 HALF + 1) of pairs; beyond it, by its terms.
+
+    The largest |x| goes to one of the COPIES in reach (networks, COPIES), which are zero before.
+    """
     slot = tl.program_id(0) % slots
     network = (tl.program_id(0) // slots).to(tl.int64)
     inside = slot.to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     exists = inside < elements
     x = tl.load(x_pointer + network * elements + inside, mask=exists, other=0.0)
-    places = x * tl.load(unit_pointer + network)
-    value = _looked_up(table_pointer + network * (2 * HALF + 1) + HALF, places, HALF)
-    # Also what is no number is not within.
-    within = tl.abs(places) < HALF - 1
-    if tl.min(within.to(tl.int32)) == 0:
+    per_unit = tl.load(unit_pointer + network)
+    value = looked_up(table_pointer + network * (2 * HALF + 1), x, per_unit, HALF)
+    reach = tl.max(tl.abs(x))
+    tl.atomic_max(reach_pointer + network * COPIES + slot % COPIES, reach, sem="relaxed")
+    if reach * per_unit >= HALF - 1:
         sets = network * TERMS
         total = tl.zeros((BLOCK,), dtype=tl.float32)
         for k in range(TERMS):
             high, low, rest = turns(tl.load(frequency_pointer + sets + k), tl.load(phase_pointer + sets + k))
             total += tl.load(amplitude_pointer + sets + k) * hardware_sine(reduced_angle(x, high, low, rest))
-        value = tl.where(within, value, total)
+        value = tl.where(tl.abs(x) * per_unit < HALF - 1, value, total)
     tl.store(out_pointer + network * elements + inside, value, mask=exists)
-
-
-@triton.jit
-def moments_kernel(
-    grad_pointer,
-    x_pointer,
-    table_pointer,
-    unit_pointer,
-    plan_pointer,
-    in_x_pointer,
-    partial_pointer,
-    column_pointer,
-    elements,
-    slots,
-    tiles,
-    HALF: tl.constexpr,
-    MOST: tl.constexpr,
-    BLOCK: tl.constexpr,
-    PARTS: tl.constexpr,
-    PERIOD: tl.constexpr,
-):
-    """grad rho'(x), the sums of its columns, and those of grad T_j(x / X), (networks, MOST, slots); tiles and slots are
-    those of `many_gradients_kernel`, which does the work where the plan is to sum term by term.
-    """
-    slot = tl.program_id(0) % slots
-    network = (tl.program_id(0) // slots).to(tl.int64)
-    count = tl.load(plan_pointer + 2 * network).to(tl.int32)
-    if count == 0:
-        return
-    shrink = tl.load(plan_pointer + 2 * network + 1)
-    per_unit = tl.load(unit_pointer + network)
-    table = table_pointer + network * (2 * HALF + 1) + HALF
-    lanes = tl.arange(0, BLOCK)
-    nothing = tl.zeros((BLOCK,), dtype=tl.float32)
-    columns = ()
-    for _ in tl.static_range(PERIOD):
-        columns = columns + (nothing,)  # noqa: RUF005
-    first = partial_pointer + network * MOST * slots + slot
-    for tile in range(tiles):
-        start = (slot.to(tl.int64) * tiles + tile) * PARTS * BLOCK
-        doubled = ()
-        before = ()
-        now = ()
-        for part in tl.static_range(PARTS):
-            inside = start + part * BLOCK + lanes
-            place = network * elements + inside
-            x = tl.load(x_pointer + place, mask=inside < elements, other=0.0)
-            grad = tl.load(grad_pointer + place, mask=inside < elements, other=0.0)
-            in_x = grad * _looked_up(table, x * per_unit, HALF)
-            tl.store(in_x_pointer + place, in_x, mask=inside < elements)
-            if PERIOD > 0:
-                columns = added(columns, part % PERIOD, in_x, PERIOD)
-            t = x * shrink
-            doubled = doubled + (t + t,)  # noqa: RUF005
-            before = before + (grad * t,)  # noqa: RUF005
-            now = now + (grad,)  # noqa: RUF005
-        later = tile > 0
-        # Two at a time, so that nothing has to be moved from one name to the other.
-        for j in range(0, count, 2):
-            kept = first + j * slots
-            so_far = tl.load(kept, mask=later, other=0.0)
-            so_far_next = tl.load(kept + slots, mask=later, other=0.0)
-            total = nothing
-            total_next = nothing
-            following = ()
-            after = ()
-            for part in tl.static_range(PARTS):
-                total += now[part]
-                step = doubled[part] * now[part] - before[part]
-                total_next += step
-                following = following + (step,)  # noqa: RUF005
-                after = after + (doubled[part] * step - now[part],)  # noqa: RUF005
-            tl.store(kept, so_far + tl.sum(total))
-            tl.store(kept + slots, so_far_next + tl.sum(total_next))
-            before = following
-            now = after
-        # The sums that one thread has stored are loaded by all of them for the next tile.
-        tl.debug_barrier()
-    for part in tl.static_range(PERIOD):
-        tl.store(column_pointer + (tl.program_id(0).to(tl.int64) * PERIOD + part) * BLOCK + lanes, columns[part])
-
-
-@triton.jit
-def nodes_kernel(
-    total_pointer,
-    plan_pointer,
-    weight_pointer,
-    blocks,
-    MOST: tl.constexpr,
-    NODES: tl.constexpr,
-    PADDED: tl.constexpr,
-):
-    """Weights (networks, MOST) of the Chebyshev nodes X cos(pi (m + 1/2) / count), from the moments (networks, MOST).
-
-    With these, sums of grad f(x) over the points are sums of weight f(node) for smooth f.
-    """
-    network = (tl.program_id(0) // blocks).to(tl.int64)
-    count = tl.load(plan_pointer + 2 * network).to(tl.int32)
-    node = ((tl.program_id(0) % blocks) * NODES + tl.arange(0, NODES))[:, None]
-    if count > 0:
-        j = tl.arange(0, PADDED)[None, :]
-        moment = tl.load(total_pointer + network * MOST + j, mask=j < count, other=0.0)
-        moment *= tl.where(j > 0, 2.0, 1.0) / count.to(tl.float64)
-        # cos(pi j (2 m + 1) / 2 count), which repeats after 4 count.
-        quarter = ((j * (2 * node + 1)) % (4 * count)).to(tl.float64) / (4 * count).to(tl.float64)
-        weight = tl.sum(moment * tl.cos(quarter * TURN), axis=1)[:, None]
-        tl.store(weight_pointer + network * MOST + node, weight, mask=node < tl.minimum(count, MOST))
-
-
-@triton.jit
-def terms_kernel(
-    total_pointer,
-    weight_pointer,
-    plan_pointer,
-    amplitude_pointer,
-    frequency_pointer,
-    phase_pointer,
-    out_pointer,
-    networks,
-    TERMS: tl.constexpr,
-    MOST: tl.constexpr,
-    PADDED: tl.constexpr,
-):
-    """The three parameters' sums of one term, out is (3, networks, 1, terms): from the nodes' weights, or, where terms
-    were summed one by one, from those sums, (networks, MOST).
-    """
-    k = tl.program_id(0) % TERMS
-    network = (tl.program_id(0) // TERMS).to(tl.int64)
-    count = tl.load(plan_pointer + 2 * network).to(tl.int32)
-    own = network * TERMS + k
-    amplitude = tl.load(amplitude_pointer + own).to(tl.float64)
-    totals = total_pointer + network * MOST
-    if count > 0:
-        node = tl.arange(0, PADDED)
-        weight = tl.load(weight_pointer + network * MOST + node, mask=node < count, other=0.0)
-        angle = (2 * node + 1).to(tl.float64) / (4 * count).to(tl.float64) * TURN
-        place = tl.cos(angle) / tl.load(plan_pointer + 2 * network + 1).to(tl.float64)
-        frequency, phase = tl.load(frequency_pointer + own), tl.load(phase_pointer + own)
-        sine, cosine = _sine_and_cosine(frequency, phase, place)
-        by_amplitude = tl.sum(weight * sine)
-        by_frequency = tl.sum(weight * cosine * place)
-        by_phase = tl.sum(weight * cosine)
-    else:
-        by_amplitude = tl.load(totals + k)
-        by_frequency = tl.load(totals + TERMS + k)
-        by_phase = tl.load(totals + 2 * TERMS + k)
-    to = out_pointer + own
-    tl.store(to, by_amplitude.to(tl.float32))
-    tl.store(to + networks * TERMS, (amplitude * by_frequency).to(tl.float32))
-    tl.store(to + 2 * networks * TERMS, (amplitude * by_phase).to(tl.float32))
-
-
-@triton.jit
-def totals_kernel(
-    partial_pointer,
-    column_pointer,
-    plan_pointer,
-    total_pointer,
-    column_out_pointer,
-    slots,
-    rows,
-    width,
-    programs,
-    TERMS: tl.constexpr,
-    MOST: tl.constexpr,
-    BLOCK: tl.constexpr,
-    COLUMNS: tl.constexpr,
-):
-    """Add the slots in order: of one moment or of one term's parameter, or of COLUMNS columns' sums."""
-    index = tl.program_id(0) % programs
-    network = (tl.program_id(0) // programs).to(tl.int64)
-    if index < MOST:
-        count = tl.load(plan_pointer + 2 * network).to(tl.int32)
-        if index < tl.where(count > 0, count, 3 * TERMS):
-            first = partial_pointer + (network * MOST + index) * slots
-            slot = tl.arange(0, BLOCK)
-            total = tl.zeros((BLOCK,), dtype=tl.float64)
-            for start in range(0, slots, BLOCK):
-                total += tl.load(first + start + slot, mask=start + slot < slots, other=0.0).to(tl.float64)
-            tl.store(total_pointer + network * MOST + index, tl.sum(total))
-    else:
-        column = ((index - MOST) * COLUMNS + tl.arange(0, COLUMNS))[None, :]
-        row = tl.arange(0, BLOCK // COLUMNS)[:, None]
-        sums = tl.zeros((BLOCK // COLUMNS, COLUMNS), dtype=tl.float64)
-        for start in range(0, rows, BLOCK // COLUMNS):
-            place = column_pointer + (network * rows + start + row) * width + column
-            sums += tl.load(place, mask=(start + row < rows) & (column < width), other=0.0).to(tl.float64)
-        added_up = tl.sum(sums, axis=0)[None, :].to(tl.float32)
-        tl.store(column_out_pointer + network * width + column, added_up, mask=column < width)
