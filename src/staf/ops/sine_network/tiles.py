@@ -49,8 +49,8 @@ SPAN = 32
 PROGRAMS = {False: 528, True: 264}
 # Columns, depth and rows of a tile, warps, stages, and about how many programs share the work.
 SUMS_TILES = {
-    (False, False): (64, 64, 64, 4, 3, 264),
-    (False, True): (64, 64, 64, 4, 3, 264),
+    (False, False): (64, 64, 64, 4, 3, 132),
+    (False, True): (64, 64, 64, 4, 3, 132),
     (True, False): (128, 256, 64, 8, 3, 132),
     (True, True): (128, 256, 32, 8, 3, 132),
 }

@@ -1,7 +1,8 @@
 """One set of many terms on CUDA: values and slopes by a table, sums over points by Chebyshev moments.
 
-`triton_table_kernels` and `triton_moments` have the mathematics. Nothing here waits for the device: how far x reaches, how wide a cell is and
-whether moments or single terms are summed is decided there. Kernels that are not needed return at once.
+`triton_table_kernels` and `triton_moments` have the mathematics. Nothing here waits for the device: how far x reaches,
+how wide a cell is and whether moments or single terms are summed is decided there. Kernels that are not needed return
+at once.
 """
 
 from __future__ import annotations
