@@ -45,6 +45,7 @@ def gradients(
     kept: Kept,
     split: bool,
     trained: Sequence[bool],
+    kind: int,
 ) -> list[Tensor | None]:
     """Gradients of `sum(grad * value)` in each layer's five tensors, then in the output layer's weights and biases.
 
@@ -101,6 +102,7 @@ def gradients(
             OUTPUTS=outputs,
             SLICE=few,
             COLUMNS=across,
+            KIND=kind,
             num_warps=warps,
             maxnreg=registers,
         )
@@ -147,6 +149,7 @@ def gradients(
                 TRAINED=trained[index],
                 INPUTS=count,
                 SLICE=tile.warps * 32 * NUMBERS[rows > MANY_ROWS] // tile.columns,
+                KIND=kind,
                 **tile.options(),
             )
             return partial, below.amplitude, slots, columns, length
