@@ -44,7 +44,7 @@ def errors(precision: str) -> tuple[float, float]:
     exact = [tensor.detach().double().requires_grad_() for tensor in tensors]
     layers = [tuple(exact[i : i + 5]) for i in range(0, 5 * DEPTH, 5)]
     true = sine_network_reference(x.double(), layers, *exact[-2:])  # type: ignore[arg-type]
-    found = SineNetwork.apply(precision, True, x, *tensors)[0]
+    found = SineNetwork.apply(precision, True, None, x, *tensors)[0]
     grad = 1e-6 * torch.randn_like(found)
     pairs = [(found, true)]
     pairs += list(
@@ -59,7 +59,7 @@ def kernel_times(precision: str, points: int) -> dict[str, list[float]]:
     x, tensors = network(points)
 
     def run() -> None:
-        found = SineNetwork.apply(precision, True, x, *tensors)[0]
+        found = SineNetwork.apply(precision, True, None, x, *tensors)[0]
         torch.autograd.grad(found, tensors, torch.ones_like(found))
 
     run()

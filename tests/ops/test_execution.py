@@ -39,6 +39,16 @@ def hash_grid(d="cpu"):
 # Every operation, and the names under which its parts are noted.
 OPERATIONS = {
     "finer": (lambda d="cpu": ops.finer(x(300, 3, device=d), 30.0), {"finer"}),
+    "fixed_network": (
+        lambda d="cpu": ops.fixed_network(
+            x(300, 2, device=d).detach(),
+            [(trained(layer(n, d)[0] / (10 * n)), layer(n, d)[1]) for n in (2, 128)],
+            *layer(128, d, outputs=3),
+            ops.gauss,
+            [10.0, 5.0],
+        ),
+        {"linear", "gauss"},
+    ),
     "gauss": (lambda d="cpu": ops.gauss(x(300, 3, device=d), 10.0), {"gauss"}),
     "sine": (lambda d="cpu": ops.sine(x(300, 3, device=d), 30.0), {"sine"}),
     "sine_series": (lambda d="cpu": ops.sine_series(x(300, 3, device=d), *sinusoids(d)), {"sine_series"}),

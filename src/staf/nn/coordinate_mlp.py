@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -12,13 +11,16 @@ from torch.nn.modules.module import _has_any_global_hook
 
 from staf import ops
 from staf._typing import Float
-from staf.nn.activations import Sine
+from staf.nn.activations import Finer, Gauss, Sine
 from staf.nn.arguments import Depth, Size, check
 from staf.nn.init import TorchWeights, WeightLaw
 from staf.nn.linear import CoordinateLinear, Linear, check_coordinates
 from staf.nn.sine_series import SineSeries
 from staf.ops.backend import fused_allowed
-from staf.ops.sine_network import is_fused
+from staf.ops.sine_network import is_fixed_fused, is_fused, single_sine
+
+# Activations that a network of one operation may have besides sines, and the attribute that holds their constant.
+FIXED = {Finer: (ops.finer, "omega0"), Gauss: (ops.gauss, "sigma")}
 
 
 class CoordinateMLP(nn.Module):
@@ -98,10 +100,9 @@ class CoordinateMLP(nn.Module):
     def forward(self, coordinates: Float[Tensor, "*points d"]) -> Float[Tensor, "*points c"]:
         """Values at the coordinates."""
         check_coordinates(coordinates, self.in_features)
-        sine_layers = self.sine_layers(coordinates)
-        weight, bias = cast("tuple[Tensor, Tensor]", (self.output.weight, self.output.bias))
-        if sine_layers is not None and is_fused(coordinates, sine_layers, weight, bias):
-            return ops.sine_network(coordinates, sine_layers, weight, bias)
+        fused = self._fused(coordinates)
+        if fused is not None:
+            return fused
         z = coordinates if self.encoding is None else self.encoding(coordinates)
         for index, layer in enumerate(self.layers):
             if self.skip and index > 0:
@@ -112,40 +113,53 @@ class CoordinateMLP(nn.Module):
         values: Tensor = self.output(z)
         return values if self.output_activation is None else cast(Tensor, self.output_activation(values))
 
+    def _fused(self, coordinates: Tensor) -> Tensor | None:
+        """The values as one operation, where a GPU gains by it; None elsewhere."""
+        if not coordinates.is_cuda:
+            return None
+        sines = self.sine_layers(coordinates)
+        weight, bias = cast("tuple[Tensor, Tensor]", (self.output.weight, self.output.bias))
+        if sines is not None and is_fused(coordinates, sines, weight, bias):
+            return ops.sine_network(coordinates, sines, weight, bias)
+        kinds = {type(module) for module in self.activations}
+        layers = self._plain_layers(coordinates) if kinds in ({Finer}, {Gauss}) else None
+        if layers is None:
+            return None
+        activation, name = FIXED[kinds.pop()]
+        constants = [cast(float, getattr(self.activation(index), name)) for index in range(len(layers))]
+        arguments = (coordinates, layers, weight, bias, activation, constants)
+        return ops.fixed_network(*arguments) if is_fixed_fused(*arguments) else None
+
     def sine_layers(self, coordinates: Tensor) -> list[ops.SineLayer] | None:
         """Weights, biases and sinusoids of all layers, where a GPU gains by computing them as one operation and nobody
         looks between them.
         """
+        if not {type(module) for module in self.activations} <= {SineSeries, Sine}:
+            return None
+        layers = self._plain_layers(coordinates)
+        if layers is None:
+            return None
+        return [(*pair, *_sinusoids(self.activation(index), pair[0].device)) for index, pair in enumerate(layers)]
+
+    def _plain_layers(self, coordinates: Tensor) -> list[tuple[Tensor, Tensor]] | None:
+        """Weights and biases of all activated layers, where nothing but them stands between the activations."""
         if not coordinates.is_cuda or not fused_allowed() or self.skip or self.encoding is not None:
             return None
         if (
             self.output_activation is not None
             or type(self.output) is not Linear
+            or any(type(layer) not in (CoordinateLinear, Linear) for layer in self.layers)
             or has_hooks(self.output, *self.layers, *self.activations)
         ):
             return None
-        layers = []
-        for index, layer in enumerate(self.layers):
-            activation = self.activation(index)
-            if type(layer) not in (CoordinateLinear, Linear) or type(activation) not in (SineSeries, Sine):
-                return None
-            weight, bias = cast("tuple[Tensor, Tensor]", (layer.weight, layer.bias))
-            if type(activation) is SineSeries:
-                layers.append((weight, bias, *activation.sinusoids))
-            else:
-                layers.append((weight, bias, *single_sine(cast(float, activation.omega0), weight.device)))
-        return layers
+        return [cast("tuple[Tensor, Tensor]", (layer.weight, layer.bias)) for layer in self.layers]
 
 
-@functools.cache
-def single_sine(omega0: float, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-    """sin(omega0 x) as a series of one term that is not trained.
-
-    >>> single_sine(30.0, torch.device("cpu"))
-    (tensor([1.]), tensor([30.]), tensor([0.]))
-    """
-    with torch.inference_mode(False):
-        return tuple(torch.tensor([value], device=device) for value in (1.0, omega0, 0.0))  # type: ignore[return-value]
+def _sinusoids(module: nn.Module, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    """A layer's series; SIREN's sine is one of a single term."""
+    if isinstance(module, SineSeries):
+        return module.sinusoids
+    return single_sine(cast(float, module.omega0), device)
 
 
 def activated(layer: nn.Module, activation: nn.Module, z: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from staf.ops.gauss import gauss
 from staf.ops.hash_grid import GridLayout, hash_grid
 from staf.ops.sine import sine
 from staf.ops.sine_layer import sine_layer
-from staf.ops.sine_network import SineLayer, sine_network
+from staf.ops.sine_network import SineLayer, fixed_network, sine_network
 from staf.ops.sine_series import sine_series
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "SineLayer",
     "backend",
     "finer",
+    "fixed_network",
     "gauss",
     "hash_grid",
     "record_backends",

@@ -24,7 +24,7 @@ PROGRAMS = 132 * 16
 
 
 @triton.jit
-def _derivative(x, constant, high, low, KIND: tl.constexpr, ORDER: tl.constexpr):
+def derivative(x, constant, high, low, KIND: tl.constexpr, ORDER: tl.constexpr):
     """phi^(ORDER)(x)."""
     if KIND == 2:
         z = constant * x
@@ -71,7 +71,7 @@ def _kernel(
 ):
     place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     exists = place < elements
-    result = _derivative(tl.load(x_pointer + place, mask=exists, other=0.0), constant, high, low, KIND, ORDER)
+    result = derivative(tl.load(x_pointer + place, mask=exists, other=0.0), constant, high, low, KIND, ORDER)
     if SCALED:
         result *= tl.load(grad_pointer + place, mask=exists, other=0.0)
     tl.store(out_pointer + place, result, mask=exists)
@@ -104,7 +104,7 @@ def _slope_kernel(
         place = network * elements + inside
         grad = tl.load(grad_pointer + place, mask=exists, other=0.0)
         x = tl.load(x_pointer + place, mask=exists, other=0.0)
-        result = _derivative(x, constant, high, low, KIND, 1) * grad
+        result = derivative(x, constant, high, low, KIND, 1) * grad
         tl.store(out_pointer + place, result, mask=exists)
         sums += result
     columns = tl.sum(tl.reshape(sums, (BLOCK // WIDTH, WIDTH)), axis=0)

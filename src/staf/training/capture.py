@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
+from staf.ops.backend import has_triton
 from staf.ops.linear import current_precision
 from staf.training.replay import recording_stream
 from staf.training.stepper import Stepper
@@ -48,6 +50,14 @@ class CapturedStepper(Stepper):
         with torch.cuda.stream(side):
             self.step()
         current.wait_stream(side)
+
+    def _note(self, loss: Tensor) -> None:
+        if not has_triton():
+            super()._note(loss)
+            return
+        from staf.training.optim.step_triton import note_step
+
+        note_step(self._counter, self._rates, self.optimiser.current_rates, loss, self._losses)
 
     def _record(self) -> torch.cuda.CUDAGraph | None:
         graph = torch.cuda.CUDAGraph()

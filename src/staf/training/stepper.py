@@ -85,9 +85,12 @@ class Stepper:
 
     def step(self) -> None:
         """Gradients, rates, update: the body that a graph captures."""
-        loss = self.gradients()
-        self.optimiser.set_rates(self._rates.index_select(0, self._counter)[0])
+        self._note(self.gradients())
         self.optimiser.step()
+
+    def _note(self, loss: Tensor) -> None:
+        """Set this step's rates, keep its loss (networks,), and count it."""
+        self.optimiser.set_rates(self._rates.index_select(0, self._counter)[0])
         self._losses.index_copy_(0, self._counter, loss.reshape(1, -1))
         self._counter.add_(1)
 

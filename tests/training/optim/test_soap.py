@@ -125,3 +125,30 @@ def test_a_long_side_keeps_its_axes_and_vectors_are_refused():
     assert (long != 0).all()
     with pytest.raises(ValueError, match="vectors to Adam"):
         Soap([{"params": [torch.nn.Parameter(torch.zeros(3))]}])
+
+
+@pytest.mark.gpu
+def test_the_kernels_take_the_steps_of_plain_torch(monkeypatch):
+    from staf.training.optim import soap
+
+    def trained(fused):
+        generator = torch.Generator().manual_seed(5)
+        shapes = [(65, 2), (65, 65), (65, 65), (65, 65), (3, 65), (16, 8)]
+        parameters = [torch.nn.Parameter(torch.randn(shape, generator=generator).cuda()) for shape in shapes]
+        rates = torch.tensor([0.01, 0.02], device="cuda")
+        groups = [
+            {"params": parameters[:1] + parameters[4:], "lr": rates[0]},
+            {"params": parameters[1:4], "lr": rates[1]},
+        ]
+        with monkeypatch.context() as patch:
+            if not fused:
+                patch.setattr(soap, "_has_kernels", lambda tensor: False)
+            optimiser = Soap(groups)
+            for _ in range(8):
+                for parameter in parameters:
+                    parameter.grad = torch.randn(parameter.shape, generator=generator).cuda()
+                optimiser.step()
+        return parameters
+
+    for mine, expected in zip(trained(True), trained(False), strict=True):
+        torch.testing.assert_close(mine, expected, rtol=1e-4, atol=1e-4)

@@ -9,9 +9,9 @@ from staf.ops.finer.loop import derivative
 from staf.ops.finer.reference import reference
 from staf.ops.pointwise import Activation
 
-__all__ = ["finer"]
+__all__ = ["FINER", "finer"]
 
-_FINER = Activation("finer", "omega0", reference, derivative)
+FINER = Activation("finer", "omega0", reference, derivative)
 
 
 def finer(x: Float[Tensor, "*points"], omega0: float) -> Float[Tensor, "*points"]:
@@ -24,4 +24,4 @@ def finer(x: Float[Tensor, "*points"], omega0: float) -> Float[Tensor, "*points"
     >>> finer(torch.tensor([0.0, 1.0]), torch.pi / 4).round(decimals=5)
     tensor([0., 1.])
     """
-    return _FINER(x, omega0)
+    return FINER(x, omega0)

@@ -9,9 +9,9 @@ from staf.ops.gauss.loop import derivative
 from staf.ops.gauss.reference import reference
 from staf.ops.pointwise import Activation
 
-__all__ = ["gauss"]
+__all__ = ["GAUSS", "gauss"]
 
-_GAUSS = Activation("gauss", "sigma", reference, derivative)
+GAUSS = Activation("gauss", "sigma", reference, derivative)
 
 
 def gauss(x: Float[Tensor, "*points"], sigma: float) -> Float[Tensor, "*points"]:
@@ -23,4 +23,4 @@ def gauss(x: Float[Tensor, "*points"], sigma: float) -> Float[Tensor, "*points"]
     >>> gauss(torch.tensor([0.0]), 10.0)
     tensor([1.])
     """
-    return _GAUSS(x, sigma)
+    return GAUSS(x, sigma)

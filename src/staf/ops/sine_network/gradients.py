@@ -6,7 +6,8 @@ only atomic operation is a maximum. Nothing here waits for the device, so calls 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 
 import torch
 import triton
@@ -17,6 +18,7 @@ from staf.ops.linear.triton_kernels import finish_kernel
 from staf.ops.sine_network.tiles import (
     LAST_TILES,
     MANY_ROWS,
+    NUMBERS,
     PADDING,
     PROGRAMS,
     SUMS_TILES,
@@ -31,6 +33,9 @@ from staf.ops.sine_network.triton_gradient import gradient_kernel
 from staf.ops.sine_network.triton_sums import weight_sums_kernel
 from staf.ops.sine_series.triton import finished_shared
 
+# Sums in slots, amplitudes, how many slots, sums of columns in slots and their length.
+Unfinished = tuple[Tensor, Tensor, int, Tensor, int]
+
 
 def gradients(
     grad: Tensor,
@@ -40,6 +45,7 @@ def gradients(
     kept: Kept,
     split: bool,
     trained: Sequence[bool],
+    kind: int,
 ) -> list[Tensor | None]:
     """Gradients of `sum(grad * value)` in each layer's five tensors, then in the output layer's weights and biases.
 
@@ -63,7 +69,7 @@ def gradients(
             largest_kernel[(blocks * networks,)](grad, scale[hidden, 0], points * outputs, blocks, BLOCK=4096)
         warps, programs, registers = LAST_TILES[rows > MANY_ROWS]
         across = triton.next_power_of_2(width)
-        few = max(1, warps * 128 // across)
+        few = max(1, warps * 32 * NUMBERS[rows > MANY_ROWS] // across)
         slots = max(1, min(programs // networks, height // few))
         share = triton.cdiv(triton.cdiv(height, slots), few) * few
         slots = triton.cdiv(height, share)
@@ -96,16 +102,19 @@ def gradients(
             OUTPUTS=outputs,
             SLICE=few,
             COLUMNS=across,
+            KIND=kind,
             num_warps=warps,
             maxnreg=registers,
         )
-        unfinished = [(partial, last.amplitude, slots, columns, length)]
+        unfinished: list[Unfinished] = [(partial, last.amplitude, slots, columns, length)]
         tile = tile_for(rows, split, width)
         # Every program keeps its columns, so their number is a multiple of the tiles across.
         tiles = width // tile.columns
         slots = max(1, min(height // tile.rows, PROGRAMS[rows > MANY_ROWS] // (networks * tiles))) * tiles
         place = torch.empty(slots * networks * tile.rows * tile.columns, device=x.device, dtype=torch.float32)
-        for index in reversed(range(hidden)):
+
+        def descend(index: int) -> Unfinished:
+            """The gradient of a layer's input, and what it leaves to add up."""
             below, under = layers[index], max(0, index - 1)
             count = inputs if index == 0 else 0
             partial = torch.empty(networks * 3 * below.terms * slots, device=x.device, dtype=torch.float32)
@@ -139,15 +148,23 @@ def gradients(
                 TERMS=below.terms,
                 TRAINED=trained[index],
                 INPUTS=count,
-                SLICE=tile.warps * 128 // tile.columns,
+                SLICE=tile.warps * 32 * NUMBERS[rows > MANY_ROWS] // tile.columns,
+                KIND=kind,
                 **tile.options(),
             )
-            unfinished.append((partial, below.amplitude, slots, columns, length))
-        weights, finished = side_by_side(
-            lambda: _weight_sums(gradient, kept.planes, scale, split, networks, height, width),
-            lambda: [finished_shared(*sums, scaled=True) for sums in unfinished],
-            fork=rows <= MANY_ROWS,
-        )
+            return partial, below.amplitude, slots, columns, length
+
+        def weight_sums(chosen: slice) -> Tensor:
+            return _weight_sums(
+                gradient[:, chosen], kept.planes[:, chosen], scale[chosen], split, networks, height, width
+            )
+
+        if rows <= MANY_ROWS:
+            weights, finished = _side_by_side(descend, weight_sums, unfinished, hidden)
+        else:
+            unfinished += [descend(index) for index in reversed(range(hidden))]
+            weights = weight_sums(slice(0, hidden))
+            finished = [finished_shared(*sums, scaled=True) for sums in unfinished]
     for index, (sums, by_column) in zip(reversed(range(hidden + 1)), finished, strict=True):
         start = inputs * width if index == 0 else 0
         found[5 * index + 1] = by_column[:, start : start + width]
@@ -163,22 +180,50 @@ def gradients(
     return found
 
 
+def _side_by_side(
+    descend: Callable[[int], Unfinished],
+    weight_sums: Callable[[slice], Tensor],
+    unfinished: Sequence[Unfinished],
+    hidden: int,
+) -> tuple[Tensor | list[Tensor], list[tuple[Tensor, Tensor]]]:
+    """For few rows: while a layer's gradient is computed, the sums for the weights above it, and those left before."""
+    weights: list[Tensor] = []
+    finished: list[tuple[Tensor, Tensor]] = []
+    (left,) = unfinished
+    for index in reversed(range(hidden)):
+        left, (sums, ended) = side_by_side(
+            functools.partial(descend, index),
+            functools.partial(_both, weight_sums, slice(index, index + 1), left),
+            fork=True,
+        )
+        weights.insert(0, sums[0])
+        finished.append(ended)
+    finished.append(finished_shared(*left, scaled=True))
+    return weights, finished
+
+
+def _both(
+    weight_sums: Callable[[slice], Tensor], chosen: slice, left: Unfinished
+) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    return weight_sums(chosen), finished_shared(*left, scaled=True)
+
+
 def _weight_sums(
     gradient: Tensor, planes: Tensor, scale: Tensor, split: bool, networks: int, height: int, width: int
 ) -> Tensor:
-    """The sums over points of every hidden layer, in one launch and one that adds slots: (hidden, networks, n, k)."""
+    """The sums over points of some hidden layers, in one launch and one that adds slots: (hidden, networks, n, k)."""
     kinds, hidden, rows, _ = gradient.shape
     wide, deep, high, warps, stages, programs = SUMS_TILES[rows > MANY_ROWS, split]
     wide, deep = divisor(width, wide), divisor(width, deep)
     blocks = (width // wide) * (width // deep)
-    slots = max(1, min(programs // (blocks * networks * (1 if rows > MANY_ROWS else hidden)), height // (2 * high)))
+    slots = max(1, min(programs // (blocks * networks), height // (2 * high)))
     share = triton.cdiv(triton.cdiv(height, slots), high) * high
     slots = triton.cdiv(height, share)
     size = width * width
     partial = torch.empty(hidden * networks * slots * size, device=gradient.device, dtype=torch.float32)
     weight_sums_kernel[(width // wide, width // deep, hidden * networks * slots)](
-        *tiled(gradient.view(kinds, hidden * rows, width), high, wide),
-        *tiled(planes.view(kinds, hidden * rows, width), high, deep),
+        *tiled(gradient.reshape(kinds, hidden * rows, width), high, wide),
+        *tiled(planes.reshape(kinds, hidden * rows, width), high, deep),
         partial,
         None if split else scale,
         networks,

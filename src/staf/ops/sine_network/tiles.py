@@ -49,11 +49,13 @@ SPAN = 32
 PROGRAMS = {False: 528, True: 264}
 # Columns, depth and rows of a tile, warps, stages, and about how many programs share the work.
 SUMS_TILES = {
-    (False, False): (64, 64, 64, 4, 3, 264),
-    (False, True): (64, 64, 64, 4, 3, 264),
+    (False, False): (64, 64, 64, 4, 3, 132),
+    (False, True): (64, 64, 64, 4, 3, 132),
     (True, False): (128, 256, 64, 8, 3, 132),
     (True, True): (128, 256, 32, 8, 3, 132),
 }
+# Numbers that a thread of a gradient takes at a time, for few rows and for many.
+NUMBERS = {False: 4, True: 4}
 # Warps and programs of the first layer, and of the last gradient, with its registers, for few rows and for many.
 FIRST_TILES = {False: (4, 132 * 4), True: (4, 132 * 16)}
 LAST_TILES = {False: (4, 132 * 4, 128), True: (4, 132 * 8, 128)}

@@ -28,9 +28,12 @@ from staf.ops.sine_network.triton_sums import split_kernel
 
 
 def value(
-    x: Tensor, layers: Sequence[Layer], output: Tensor, bias: Tensor, split: bool, keep: bool
+    x: Tensor, layers: Sequence[Layer], output: Tensor, bias: Tensor, split: bool, keep: bool, kind: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """x (networks, points, inputs) to (networks, points, outputs), and what is `Kept`, which is empty unless `keep`."""
+    """x (networks, points, inputs) to (networks, points, outputs), and what is `Kept`, which is empty unless `keep`.
+
+    `kind` is 0 for sine series, or one of `pointwise_triton.KINDS`.
+    """
     networks, points, inputs = x.shape
     hidden, width, outputs = len(layers) - 1, layers[0].bias.shape[1], output.shape[1]
     height = triton.cdiv(points, PADDING) * PADDING
@@ -38,11 +41,11 @@ def value(
     tile = tile_for(rows, split, width)
     x = x.contiguous()
     layers = [Layer(*(tensor.contiguous() for tensor in layer)) for layer in layers]
-    kind = torch.bfloat16 if split else torch.float16
+    dtype = torch.bfloat16 if split else torch.float16
     kinds = 2 if split else 1
-    weights = torch.empty(2 * kinds, hidden, networks * width, width, device=x.device, dtype=kind)
+    weights = torch.empty(2 * kinds, hidden, networks * width, width, device=x.device, dtype=dtype)
     largest = torch.zeros(0 if split else hidden, networks, device=x.device, dtype=torch.float32)
-    planes = torch.empty(kinds, hidden if keep else min(2, hidden), rows, width, device=x.device, dtype=kind)
+    planes = torch.empty(kinds, hidden if keep else min(2, hidden), rows, width, device=x.device, dtype=dtype)
     inner = torch.empty(hidden if keep else 1, rows if keep else tile.rows, width, device=x.device, dtype=x.dtype)
     tiles = width // tile.columns
     shares = torch.empty(tiles, outputs, rows, device=x.device, dtype=x.dtype)
@@ -75,6 +78,7 @@ def value(
             ROWS=share,
             SLICE=max(1, min(share, warps * 128 // columns)),
             COLUMNS=columns,
+            KIND=kind,
             num_warps=warps,
         )
         span = min(SPAN, tile.columns)
@@ -99,6 +103,7 @@ def value(
                 OUTPUTS=outputs if index == hidden - 1 else 0,
                 KEEP=keep,
                 PIECES=tile.columns // span,
+                KIND=kind,
                 **tile.options(),
             )
         output_kernel[(triton.cdiv(points, 512) * networks,)](

@@ -5,6 +5,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from staf.ops.pointwise_triton import derivative
 from staf.ops.sine_network.triton_gradient import differentiated, keep_sums, scale_below, steepest, terms
 from staf.ops.sine_network.triton_layer import coordinate, encoded
 from staf.ops.triton_math import hardware_sine, reduced_angle
@@ -29,6 +30,7 @@ def first_kernel(
     ROWS: tl.constexpr,
     SLICE: tl.constexpr,
     COLUMNS: tl.constexpr,
+    KIND: tl.constexpr,
 ):
     """Planes of rho(x W^T + b), padded rows included; a program has ROWS rows of one network, SLICE at a time."""
     row = tl.program_id(0) * ROWS
@@ -48,10 +50,13 @@ def first_kernel(
         z = bias
         for k in tl.static_range(INPUTS):
             z = tl.fma(coordinate(x_pointer, network, inside, points, k, INPUTS) + nothing, weights[k], z)
-        value = nothing
-        for k in tl.static_range(TERMS):
-            angle = reduced_angle(z, constants[5 * k + 2], constants[5 * k + 3], constants[5 * k + 4])
-            value += constants[5 * k] * hardware_sine(angle)
+        if KIND > 0:
+            value = derivative(z, constants[1], constants[2], constants[3], KIND, 0)
+        else:
+            value = nothing
+            for k in tl.static_range(TERMS):
+                angle = reduced_angle(z, constants[5 * k + 2], constants[5 * k + 3], constants[5 * k + 4])
+                value += constants[5 * k] * hardware_sine(angle)
         high, low = encoded(value, SPLIT)
         to = (row + start + few).to(tl.int64) * width + column
         tl.store(out_high_pointer + to, high, mask=left & (few >= 0))
@@ -119,6 +124,7 @@ def last_gradient_kernel(
     OUTPUTS: tl.constexpr,
     SLICE: tl.constexpr,
     COLUMNS: tl.constexpr,
+    KIND: tl.constexpr,
 ):
     """(grad V) rho'(z) for the output layer's weights V (OUTPUTS, width): its planes, and all sums over points.
 
@@ -133,7 +139,7 @@ def last_gradient_kernel(
     few = tl.arange(0, SLICE)[:, None]
     left = lane < width
     nothing = tl.zeros((SLICE, COLUMNS), dtype=tl.float32)
-    constants = terms(amplitude_pointer, frequency_pointer, phase_pointer, network, False, TERMS)
+    constants = terms(amplitude_pointer, frequency_pointer, phase_pointer, network, KIND > 0, TERMS)
     sums = ()
     for _ in tl.static_range(3 * TERMS):
         sums = sums + (tl.zeros((SLICE, COLUMNS // 4), dtype=tl.float32),)  # noqa: RUF005
@@ -169,7 +175,7 @@ def last_gradient_kernel(
             given = tl.load(grad_pointer + place, mask=inside < points, other=0.0)
             told = told + (given,)  # noqa: RUF005
             grad += given * weights[c]
-        in_z, value, sums = differentiated(grad, z, constants, sums, False, True, TERMS, TRAINED, SLICE, COLUMNS)
+        in_z, value, sums = differentiated(grad, z, constants, sums, False, True, TERMS, TRAINED, KIND, SLICE, COLUMNS)
         summed = (columns[0] + in_z,)
         added = ()
         for c in tl.static_range(OUTPUTS):

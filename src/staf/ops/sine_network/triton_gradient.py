@@ -11,6 +11,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from staf.ops.pointwise_triton import derivative
 from staf.ops.sine_network.triton_layer import coordinate, encoded, product
 from staf.ops.triton_math import hardware_cosine, hardware_sine, reduced_angle, turns
 
@@ -63,6 +64,7 @@ def differentiated(
     VALUED: tl.constexpr,
     TERMS: tl.constexpr,
     TRAINED: tl.constexpr,
+    KIND: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
 ):
@@ -70,26 +72,32 @@ def differentiated(
     slope = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
     value = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
     scaled = grad * z
-    more = ()
-    for k in tl.static_range(TERMS):
-        if EXACT:
-            angle = reduced_angle(z, constants[5 * k + 2], constants[5 * k + 3], constants[5 * k + 4])
-        else:
-            angle = tl.fma(z, constants[5 * k + 2], constants[5 * k + 3])
-        cosine = hardware_cosine(angle)
-        slope += constants[5 * k + 1] * cosine
-        if VALUED or TRAINED:
-            sine = hardware_sine(angle)
+    more = sums
+    if KIND > 0:
+        slope = derivative(z, constants[1], constants[2], constants[3], KIND, 1)
         if VALUED:
-            value += constants[5 * k] * sine
-        if TRAINED:
-            more = more + (  # noqa: RUF005
-                sums[3 * k] + across_thread(grad * sine, ROWS, COLUMNS),
-                sums[3 * k + 1] + across_thread(scaled * cosine, ROWS, COLUMNS),
-                sums[3 * k + 2] + across_thread(grad * cosine, ROWS, COLUMNS),
-            )
-        else:
-            more = more + (sums[3 * k], sums[3 * k + 1], sums[3 * k + 2])  # noqa: RUF005
+            value = derivative(z, constants[1], constants[2], constants[3], KIND, 0)
+    else:
+        more = ()
+        for k in tl.static_range(TERMS):
+            if EXACT:
+                angle = reduced_angle(z, constants[5 * k + 2], constants[5 * k + 3], constants[5 * k + 4])
+            else:
+                angle = tl.fma(z, constants[5 * k + 2], constants[5 * k + 3])
+            cosine = hardware_cosine(angle)
+            slope += constants[5 * k + 1] * cosine
+            if VALUED or TRAINED:
+                sine = hardware_sine(angle)
+            if VALUED:
+                value += constants[5 * k] * sine
+            if TRAINED:
+                more = more + (  # noqa: RUF005
+                    sums[3 * k] + across_thread(grad * sine, ROWS, COLUMNS),
+                    sums[3 * k + 1] + across_thread(scaled * cosine, ROWS, COLUMNS),
+                    sums[3 * k + 2] + across_thread(grad * cosine, ROWS, COLUMNS),
+                )
+            else:
+                more = more + (sums[3 * k], sums[3 * k + 1], sums[3 * k + 2])  # noqa: RUF005
     return grad * slope, value, more
 
 
@@ -136,6 +144,7 @@ def gradient_kernel(
     COLUMNS: tl.constexpr,
     DEPTH: tl.constexpr,
     SLICE: tl.constexpr,
+    KIND: tl.constexpr,
 ):
     """(g b^T) rho'(z) of the layer below: its planes, the sums of its columns, and the sinusoids' sums where TRAINED.
 
@@ -154,7 +163,7 @@ def gradient_kernel(
     tall = tl.arange(0, ROWS)[:, None]
     few = tl.arange(0, SLICE)[:, None]
     place = place_pointer + tl.program_id(0) * (ROWS * COLUMNS)
-    constants = terms(amplitude_pointer, frequency_pointer, phase_pointer, network, INPUTS > 0, TERMS)
+    constants = terms(amplitude_pointer, frequency_pointer, phase_pointer, network, INPUTS > 0 or KIND > 0, TERMS)
     nothing = tl.zeros((SLICE, COLUMNS), dtype=tl.float32)
     sums = ()
     for _ in tl.static_range(3 * TERMS):
@@ -198,7 +207,7 @@ def gradient_kernel(
                 for k in tl.static_range(INPUTS):
                     z = tl.fma(coordinate(x_pointer, network, inside, points, k, INPUTS) + nothing, weights[k], z)
             in_z, _value, sums = differentiated(
-                grad, z, constants, sums, INPUTS > 0, False, TERMS, TRAINED, SLICE, COLUMNS
+                grad, z, constants, sums, INPUTS > 0, False, TERMS, TRAINED, KIND, SLICE, COLUMNS
             )
             if INPUTS == 0:
                 to = (row + start + few).to(tl.int64) * width + first + lane

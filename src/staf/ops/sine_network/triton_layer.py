@@ -7,8 +7,11 @@ Tiles are ROWS x COLUMNS. Rows of several networks lie one after the other, each
 of ROWS, so that a tile is full and of one network; the width is a multiple of COLUMNS and DEPTH. Gradients of padded
 rows are zero. Two programs share a multiprocessor, so that one can multiply while the other computes sines.
 
-Angles are not reduced before the hardware sine here: its relative error in the angle, 1.4e-7, is a thirtieth of what
-the product of split operands leaves in the number that the angle is made of.
+KIND is 0 for a sine series, and otherwise one of `pointwise_triton.KINDS`, whose constant lies where the first
+frequency does.
+
+Angles of a series are not reduced before the hardware sine here: its relative error in the angle, 1.4e-7, is a
+thirtieth of what the product of split operands leaves in the number that the angle is made of.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from staf.ops.triton_math import hardware_sine
+from staf.ops.pointwise_triton import derivative
+from staf.ops.triton_math import hardware_sine, turns
 
 
 @triton.jit
@@ -75,6 +79,14 @@ def pieces(tile, ROWS: tl.constexpr, COLUMNS: tl.constexpr, PIECES: tl.constexpr
 
 
 @triton.jit
+def plain_constants(frequency_pointer, network):
+    """What `derivative` needs of a fixed activation: its constant, and that in turns."""
+    constant = tl.load(frequency_pointer + network)
+    high, low, _rest = turns(constant, constant * 0.0)
+    return constant, high, low
+
+
+@triton.jit
 def layer_kernel(
     a_high,
     a_low,
@@ -100,6 +112,7 @@ def layer_kernel(
     COLUMNS: tl.constexpr,
     DEPTH: tl.constexpr,
     PIECES: tl.constexpr,
+    KIND: tl.constexpr,
 ):
     """z = a b^T + bias, which is kept where KEEP; then planes of rho(z), or, where there are OUTPUTS, their products
     with the output layer's weights, a share for each tile of columns: (tiles of columns, OUTPUTS, rows).
@@ -120,12 +133,16 @@ def layer_kernel(
         z = parts[piece] + tl.load(bias_pointer + network * width + column)[None, :]
         if KEEP:
             inner.store([row, start], z)
-        value = tl.zeros((ROWS, SPAN), dtype=tl.float32)
-        for k in tl.static_range(TERMS):
-            frequency = tl.load(frequency_pointer + network * TERMS + k)
-            phase = tl.load(phase_pointer + network * TERMS + k)
-            amplitude = tl.load(amplitude_pointer + network * TERMS + k)
-            value += amplitude * hardware_sine(tl.fma(z, frequency, phase))
+        if KIND > 0:
+            constant, turn, rest = plain_constants(frequency_pointer, network)
+            value = derivative(z, constant, turn, rest, KIND, 0)
+        else:
+            value = tl.zeros((ROWS, SPAN), dtype=tl.float32)
+            for k in tl.static_range(TERMS):
+                frequency = tl.load(frequency_pointer + network * TERMS + k)
+                phase = tl.load(phase_pointer + network * TERMS + k)
+                amplitude = tl.load(amplitude_pointer + network * TERMS + k)
+                value += amplitude * hardware_sine(tl.fma(z, frequency, phase))
         if OUTPUTS == 0:
             high, low = encoded(value, SPLIT)
             out_high.store([row, start], high)

@@ -14,6 +14,7 @@ import triton
 from torch import Tensor
 
 from staf.ops import column_sums
+from staf.ops.sine_series import triton_table
 from staf.ops.sine_series.loop import Five, Four
 from staf.ops.sine_series.triton_finish import finish_kernel, finish_shared_kernel
 from staf.ops.sine_series.triton_kernels import gradients_kernel, second_kernel, value_kernel
@@ -58,6 +59,8 @@ def value(
     """The series itself; of x + bias (networks, width), for one set, where a bias is given."""
     x = x.contiguous()
     parameters = _contiguous(amplitude, frequency, phase)
+    if bias is None and triton_table.applies(x, amplitude):
+        return triton_table.value(x, *parameters)
     out = torch.empty_like(x)
     networks, columns, terms = amplitude.shape
     with torch.cuda.device(x.device):
@@ -95,6 +98,11 @@ def gradients(
     """
     grad, x = grad.contiguous(), x.contiguous()
     parameters = _contiguous(amplitude, frequency, phase)
+    if bias is None and triton_table.applies(x, amplitude):
+        period = _period(x.shape[2], *triton_table.TILE[:2])
+        small = _small_angle(amplitude.shape[2], reduced)
+        in_x, sums = triton_table.gradients(grad, x, *parameters, small_angle=small, period=period)
+        return in_x, sums[0], sums[1], sums[2]
     in_x = torch.empty_like(x)
     if amplitude.shape[1] == 1 and x.numel() > 0:
         sums = _shared_gradients(grad, x, bias, parameters, in_x, reduced)
@@ -155,7 +163,8 @@ def _shared_gradients(
         arguments.insert(2, bias)
         options["BIASED"] = 0 if bias is None else width
     else:
-        options |= {"SMALL": _small_angle(terms, reduced), "maxnreg": MANY_REGISTERS}
+        arguments.insert(2, None)
+        options |= {"SUMS": 3 * terms, "SMALL": _small_angle(terms, reduced), "maxnreg": MANY_REGISTERS}
     with torch.cuda.device(x.device):
         kernel[(slots * networks,)](*arguments, **options)
         sums, column_out = finished_shared(partial, parameters[0], slots, columns, width if period else 0, scaled=True)

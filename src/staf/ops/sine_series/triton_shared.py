@@ -203,6 +203,7 @@ def _term_sums(xs, grads, slopes, amplitude, frequency, phase, REDUCE: tl.conste
 def many_gradients_kernel(
     grad_pointer,
     x_pointer,
+    plan_pointer,
     amplitude_pointer,
     frequency_pointer,
     phase_pointer,
@@ -213,21 +214,29 @@ def many_gradients_kernel(
     slots,
     tiles,
     TERMS: tl.constexpr,
+    SUMS: tl.constexpr,
     BLOCK: tl.constexpr,
     PARTS: tl.constexpr,
     PERIOD: tl.constexpr,
     SMALL: tl.constexpr,
 ):
-    """Gradients for any number of terms: the tile stays in registers, and each term's sums are added to the slot."""
+    """Gradients for any number of terms: the tile stays in registers, and each term's sums are added to the slot.
+
+    partial has room for SUMS sums of each network. Where the first number of the `plan` (networks, 2) is
+    positive, `moments_kernel` does the work.
+    """
     slot = tl.program_id(0) % slots
     network = (tl.program_id(0) // slots).to(tl.int64)
+    if plan_pointer is not None:  # noqa: SIM102  (the outer one is decided when the kernel is compiled)
+        if tl.load(plan_pointer + 2 * network) > 0:
+            return
     sets = network * TERMS
     lanes = tl.arange(0, BLOCK)
     nothing = tl.zeros((BLOCK,), dtype=tl.float32)
     columns = ()
     for _ in tl.static_range(PERIOD):
         columns = columns + (nothing,)  # noqa: RUF005
-    first = partial_pointer + network * 3 * TERMS * slots + slot
+    first = partial_pointer + network * SUMS * slots + slot
     for tile in range(tiles):
         start = (slot.to(tl.int64) * tiles + tile) * PARTS * BLOCK
         xs = ()

@@ -47,20 +47,21 @@ def _adam_kernel(
     inside = tl.load(row + 2) + tl.arange(0, BLOCK)
     exists = inside < tl.load(row + 3)
     place = tl.load(row + 4) + inside
-    gradient = tl.zeros((BLOCK,), dtype=tl.float32)
-    for which in tl.static_range(MEMBERS):
-        if member == which:
-            gradient = tl.load(gradients[which] + inside, mask=exists, other=0.0)
+    # Where the gradient lies is chosen without branches, so that all that is read is asked for at once.
+    address = gradients[0].to(tl.int64)
+    for which in tl.static_range(1, MEMBERS):
+        address = tl.where(member == which, gradients[which].to(tl.int64), address)
+    gradient = tl.load(address.to(tl.pointer_type(tl.float32)) + inside, mask=exists, other=0.0)
     step = tl.load(step_pointer)
     mean = tl.load(mean_pointer + place, mask=exists, other=0.0)
     square = tl.load(square_pointer + place, mask=exists, other=0.0)
     rate = tl.load(rate_pointer + tl.load(row + 1))
+    parameter = tl.load(parameter_pointer + place, mask=exists, other=0.0)
     mean = mean + (1 - BETA1) * (gradient - mean)
     square = BETA2 * square + (1 - BETA2) * gradient * gradient
     correction1 = 1 - tl.exp2(step * LOG2_BETA1)
     correction2 = 1 - tl.exp2(step * LOG2_BETA2)
     denominator = tl.sqrt(square) / tl.sqrt(correction2) + EPSILON
-    parameter = tl.load(parameter_pointer + place, mask=exists, other=0.0)
     tl.store(parameter_pointer + place, parameter - rate / correction1 * mean / denominator, mask=exists)
     tl.store(mean_pointer + place, mean, mask=exists)
     tl.store(square_pointer + place, square, mask=exists)

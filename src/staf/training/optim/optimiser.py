@@ -85,6 +85,11 @@ class Optimiser:
             for role, base in self.base_rates.items()
         ]
 
+    @property
+    def current_rates(self) -> Tensor:
+        """One rate for each group, on the device; a step reads them there."""
+        return self._rates
+
     def set_rates(self, rates: Tensor) -> None:
         """Copy one value per group, on the device."""
         self._rates.copy_(rates)

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from staf.ops.backend import has_triton
+from staf.ops.linear.beside import side_by_side
 
 BETAS = (0.95, 0.9)
 COVARIANCE_BETA = 0.95
@@ -53,6 +57,11 @@ def turn(covariance: Tensor, basis: Tensor) -> Tensor:
     generator = 0.5 * (generator - generator.mH)
     length = torch.minimum(generator.abs().sum(-1).amax(-1), generator.abs().square().sum((-2, -1)).sqrt())
     generator = generator * (TURN / length.clamp(min=TURN))[..., None, None]
+    return _turned_by(generator, basis)
+
+
+def _turned_by(generator: Tensor, basis: Tensor) -> Tensor:
+    """The unitary matrix next to basis (I + generator)."""
     turned = _added(basis, basis, generator)
     for _ in range(2):
         turned = _added(turned, turned, turned.mH @ turned, beta=1.5, alpha=-0.5)
@@ -153,38 +162,97 @@ class Soap(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
         self._count.add_(1)
+        both = [self._gather(block) for block in self._blocks]
+        turning = self._every == 1 or int(self._count) % self._every == 1
+        stacks = list(self._stacks.values()) if turning else []
+
+        def move() -> None:
+            for block, given in zip(self._blocks, both, strict=True):
+                self._move(block, given)
+
+        # Bases turn while the old ones are in use.
+        _, turned = side_by_side(
+            move,
+            lambda: [self._turned(covariance, basis) for covariance, basis in stacks],
+            fork=True,
+        )
+        for (_, basis), new in zip(stacks, turned, strict=True):
+            basis.copy_(new)
+
+    def _gather(self, block: _Block) -> Tensor:
+        """The gradient and its running mean, (matrices, m, 2, n); covariances follow the gradient."""
+        gradients = [_gradient(parameter).reshape(-1, *block.shape) for parameter in block.parameters]
+        if self._is_fused(block):
+            both = soap_kernels().gathered(gradients, block.mean, 1 - BETAS[0])
+        else:
+            gradient = torch.cat(gradients)
+            both = torch.stack([gradient, block.mean.lerp_(gradient, 1 - BETAS[0])], dim=2)
+        gradient, new = both[:, :, 0], 1 - COVARIANCE_BETA
+        if block.left is not None:
+            block.left.baddbmm_(gradient, gradient.mH, beta=COVARIANCE_BETA, alpha=new)
+        if block.right is not None:
+            block.right.baddbmm_(gradient.mH, gradient, beta=COVARIANCE_BETA, alpha=new)
+        return both
+
+    def _move(self, block: _Block, both: Tensor) -> None:
+        """Adam's step in the rotated basis."""
+        rotated, rate = _rotate(both, block), block.group["lr"]
+        if self._is_fused(block):
+            direction = soap_kernels().scaled(rotated, block.square, self._count, rate, BETAS, EPSILON)
+            soap_kernels().subtract(block.parameters, _rotate_back(direction, block))
+            return
         mean_correction = 1 - BETAS[0] ** self._count
         square_correction = 1 - BETAS[1] ** self._count
-        for block in self._blocks:
-            gradient = torch.cat([_gradient(parameter).reshape(-1, *block.shape) for parameter in block.parameters])
-            new = 1 - COVARIANCE_BETA
-            if block.left is not None:
-                block.left.baddbmm_(gradient, gradient.mH, beta=COVARIANCE_BETA, alpha=new)
-            if block.right is not None:
-                block.right.baddbmm_(gradient.mH, gradient, beta=COVARIANCE_BETA, alpha=new)
-            block.mean.lerp_(gradient, 1 - BETAS[0])
-            rotated = _rotate(torch.stack([gradient, block.mean]), block)
-            block.square.lerp_(rotated[0].abs().square_(), 1 - BETAS[1])
-            scale = (block.square / square_correction).sqrt_().add_(EPSILON)
-            direction = _rotate_back(rotated[1].div_(scale), block) * (block.group["lr"] / mean_correction)
-            start = 0
-            for parameter in block.parameters:
-                count = parameter.numel() // (block.shape[0] * block.shape[1])
-                parameter.sub_(direction[start : start + count].view_as(parameter))
-                start += count
-        if self._every == 1 or int(self._count) % self._every == 1:
-            for covariance, basis in self._stacks.values():
-                basis.copy_(turn(covariance, basis))
+        block.square.lerp_(rotated[:, :, 0].abs().square_(), 1 - BETAS[1])
+        scale = (block.square / square_correction).sqrt_().add_(EPSILON)
+        direction = _rotate_back(rotated[:, :, 1] / scale, block) * (rate / mean_correction)
+        start = 0
+        for parameter in block.parameters:
+            count = parameter.numel() // (block.shape[0] * block.shape[1])
+            parameter.sub_(direction[start : start + count].view_as(parameter))
+            start += count
+
+    def _turned(self, covariance: Tensor, basis: Tensor) -> Tensor:
+        if not _has_kernels(basis):
+            return turn(covariance, basis)
+        side = basis.shape[-1]
+        if side & (side - 1) == 0 and side <= soap_kernels().SMALL:
+            return soap_kernels().turned_small(covariance, basis, TURN)
+        return _turned_by(soap_kernels().generator(basis.mT @ covariance @ basis, TURN), basis)
+
+    def _is_fused(self, block: _Block) -> bool:
+        """Whether a launch can update all parameters of a block."""
+        sizes = {parameter.numel() for parameter in block.parameters}
+        return (
+            _has_kernels(block.mean)
+            and isinstance(block.group["lr"], Tensor)
+            and len(sizes) == 1
+            and len(block.parameters) <= soap_kernels().TOGETHER
+            and all(parameter.is_contiguous() for parameter in block.parameters)
+        )
+
+
+def soap_kernels() -> ModuleType:
+    """The CUDA kernels, which need the package triton."""
+    from staf.training.optim import soap_triton
+
+    return soap_triton
+
+
+def _has_kernels(tensor: Tensor) -> bool:
+    return tensor.is_cuda and tensor.dtype == torch.float32 and has_triton()
 
 
 def _gradient(parameter: Tensor) -> Tensor:
     return parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
 
 
-def _rotate(matrices: Tensor, block: _Block) -> Tensor:
+def _rotate(both: Tensor, block: _Block) -> Tensor:
+    """Two matrices of each parameter, side by side in (matrices, m, 2, n), so that a product takes them together."""
+    shape = both.shape
     if block.left_basis is not None:
-        matrices = block.left_basis.mH @ matrices
-    return matrices if block.right_basis is None else matrices @ block.right_basis
+        both = (block.left_basis.mH @ both.flatten(2)).view(shape)
+    return both if block.right_basis is None else (both.flatten(1, 2) @ block.right_basis).view(shape)
 
 
 def _rotate_back(matrices: Tensor, block: _Block) -> Tensor:
