@@ -7,12 +7,16 @@ in the first layer, the PSNR of the fitted frames and of the held-out ones, besi
 from __future__ import annotations
 
 import argparse
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import torch
 
 import staf
+from staf._files import atomic_write
+from staf._machine import provenance
 from staf.nn.networks import NETWORKS
 
 SIDE = 32
@@ -44,10 +48,13 @@ def main() -> None:
     parser.add_argument("--network", default="staf")
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--times", nargs="+", type=float, default=[1.0, 0.5, 0.25])
+    parser.add_argument("--json", type=Path, help="a file that gets the rows, beside those of other clips in it")
     options = parser.parse_args()
     whole = moving(options.frames, options.speed)
     seen, held = whole[::2], whole[1::2]
-    print(f"mean of the neighbours: {psnr((seen[:-1] + seen[1:]) / 2, held):.2f} dB")
+    neighbours = psnr((seen[:-1] + seen[1:]) / 2, held)
+    print(f"mean of the neighbours: {neighbours:.2f} dB")
+    rows = []
     clip = staf.Video((255 * seen).round().astype(np.uint8), rate=8)
     plan = staf.plan(clip, model=options.network)
     arguments = {**plan.field_factory.arguments, "width": 64, "depth": 3}  # type: ignore[attr-defined]
@@ -61,7 +68,13 @@ def main() -> None:
         fit = staf.fit(clip, field=field, recipe=plan.recipe.replace(batch=2048), steps=options.steps, progress=False)
         with torch.no_grad():
             found = fit.module(points).reshape(held.shape).clamp(0, 1).numpy()
-        print(f"time {time:g}: frames {fit.metrics['psnr']:.2f} dB, between {psnr(found, held):.2f} dB", flush=True)
+        rows.append({"time": time, "fitted": round(fit.metrics["psnr"], 2), "held_out": round(psnr(found, held), 2)})
+        print(rows[-1], flush=True)
+    if options.json is not None:
+        clips = json.loads(options.json.read_text("utf-8"))["clips"] if options.json.exists() else []
+        how = {"network": options.network, "frames": options.frames, "speed": options.speed, "steps": options.steps}
+        clips.append({**how, "neighbours": round(neighbours, 2), "rows": rows})
+        atomic_write(options.json, json.dumps({**provenance("cpu"), "clips": clips}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
