@@ -11,6 +11,7 @@ from torch import Tensor
 
 from staf._typing import Float
 from staf.operators import AreaDownsampling
+from staf.operators.linear import SampleMeans
 from staf.tasks.choice import Candidate, Choice, choose, clearly_best, clearly_better
 from staf.tasks.classical import UPSCALERS, denoising_candidates
 from staf.tasks.denoising import Denoising
@@ -120,23 +121,32 @@ def chosen_of(task: InverseProblem, predict: Predict, classical: Mapping[str, Ca
     held = task.held_out_index.cpu()
     seen, observed = (of.flatten(1).T.cpu() for of in (task.observed_by(predict), task.observation))
     fit = Candidate(task.predict(predict).cpu(), (seen[held] - observed[held]).square().mean(-1), seen[held])
-    return best_of(model, fit, classical, observed[torch.cat(left_out(task))], what="observations")
+    mixed = not isinstance(task.operator, SampleMeans)
+    return best_of(model, fit, classical, observed[torch.cat(left_out(task))], what="observations", mixed=mixed)
 
 
 def best_of(
-    model: str, fit: Candidate, classical: Mapping[str, Candidate], target: Tensor, *, what: str = "pixels"
+    model: str,
+    fit: Candidate,
+    classical: Mapping[str, Candidate],
+    target: Tensor,
+    *,
+    what: str = "pixels",
+    mixed: bool = False,
 ) -> Choice:
     """The fit, a classical result, or a mean of several where that predicts held-out observations clearly better.
 
     First the classical methods are settled among themselves, by all the observations that they were applied without.
-    The fit is compared with what that gives, by those that it did not see.
+    The fit is compared with what that gives, by those that it did not see. Where each observation is `mixed` of many
+    samples, a fit that is not better by itself has no part in a mean: neighbouring rays err together, so that a small
+    gain there says little of the samples (a cone beam of 24x24x24: SART 30.8 dB, the mean that rays preferred 30.4).
     """
     parts, settled = _settled(classical, target)
     name, count = _named(parts), len(fit.errors)
     rival = {name: settled.first(count)}
     choice = choose(model, fit, rival, what=what)
     errors = {**{method: candidate.error for method, candidate in classical.items()}, **choice.errors}
-    found = mixture(target[:count], {model: fit, **rival})
+    found = None if mixed and not choice.fitted else mixture(target[:count], {model: fit, **rival})
     alone = fit if choice.fitted else rival[name]
     if found is None or not clearly_better(found[1], alone, LEAST_GAIN):
         weights = parts if len(parts) > 1 and not choice.fitted else {}
