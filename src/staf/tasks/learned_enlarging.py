@@ -15,7 +15,7 @@ from staf.tasks.picture_network import Body, contrast, in_three_channels, last, 
 
 FACTORS = (2, 3, 4)
 # Mirrored and turned ways whose results are averaged; larger pictures are seen in one way.
-WAYS, MOST_PIXELS = 8, 2**17
+WAYS, MOST_PIXELS = 8, 2**16
 
 
 class EnlargingNetwork(nn.Module):
