@@ -1,11 +1,12 @@
-"""Train the network that enlarges: `python -m benchmarks.sweeps.learn_restoring enlarging OUT PHOTO ... --seconds 60
---device cuda`.
+"""Train the networks that fill in missing pixels and enlarge: `python -m benchmarks.sweeps.learn_restoring filling OUT
+PHOTO ... --seconds 60 --device cuda`.
 
 For the weights in the package the photos were free of rights (CC0 or public domain): 18 of Budgie's backgrounds reduced
 three times, seven of scikit-image (chelsea, coffee, rocket, brick, grass, gravel, camera), SciPy's face, and `seeding`
 of Debian's lomiri-wallpapers-16.04 reduced three times. Each is used as it is and reduced twice, in crops of 96x96 that
-are not flat. Crops are seen as area means of 2x2 to 4x4.
-The loss is the mean over crops of the root of the mean squared error, so that difficult photos do not outweigh others.
+are not flat. Crops are seen at a tenth to all of their pixels, some with holes, filled in smoothly; or as area means of
+2x2 to 4x4. The loss is the mean over crops of the root of the mean squared error, so that difficult photos do not
+outweigh others.
 """
 
 from __future__ import annotations
@@ -22,13 +23,23 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from staf.kinds import open as open_signal
+from staf.tasks.filling import filled
 from staf.tasks.learned_enlarging import FACTORS, EnlargingNetwork
+from staf.tasks.learned_filling import FillingNetwork
 from staf.tasks.picture_network import turned
 
 SIZE = 96
 REDUCED = (1, 2)
 # Photos with more pixels are reduced three times first.
 LARGE = 2**22
+# Of known pixels, and how many rectangles of 4 to 24 pixels a side are missing besides: one mask after another.
+MASKS = (
+    *((share, 0) for share in (0.1, 0.15, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.3, 0.4, 0.5)),
+    *((share, 6) for share in (0.3, 0.7, 1.0)),
+)
+HOLES = (4, 24)
+# Crops of one mask, and smoothing steps of their filling.
+TOGETHER, SMOOTHING = 1000, 120
 OFTEN = {2: 0.15, 3: 0.15, 4: 0.7}
 GREY = 0.1
 RATE, WARM, LEAST = 2e-3, 0.03, 1e-6
@@ -66,6 +77,39 @@ def mixed(parts: Tensor, generator: torch.Generator) -> tuple[Tensor, int]:
     return torch.where(grey, parts.mean(1, keepdim=True), parts), int(torch.randint(8, (), generator=generator))
 
 
+def mask(share: float, holes: int, generator: torch.Generator) -> Tensor:
+    """Which pixels are known, (96, 96): a random share, less some rectangles."""
+    known = torch.rand(SIZE, SIZE, generator=generator) < share
+    for _ in range(holes):
+        tall, wide = torch.randint(*HOLES, (2,), generator=generator).tolist()
+        top, left = (int(torch.randint(SIZE - side, (), generator=generator)) for side in (tall, wide))
+        known[top : top + tall, left : left + wide] = False
+    return known
+
+
+def filling(parts: Tensor, batch: int, generator: torch.Generator) -> Estimates:
+    """Each crop is seen through one mask, filled in smoothly beforehand; some crops are grey."""
+    parts = mixed(parts, generator)[0]
+    smooth, masks = [], []
+    for number, some in enumerate(parts.split(TOGETHER)):
+        known = mask(*MASKS[number % len(MASKS)], generator).to(parts.device)
+        planes = some.flatten(0, 1)
+        smooth.append(filled(planes * known, known, steps=SMOOTHING).reshape(some.shape))
+        masks.append(known.float().expand(len(some), 1, -1, -1))
+    start, known = torch.cat(smooth), torch.cat(masks)
+
+    def estimates(network: nn.Module, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        index, way = (
+            torch.randint(len(parts), (batch,), generator=generator),
+            int(torch.randint(8, (), generator=generator)),
+        )
+        index = index.to(parts.device)
+        given, certain, wanted = (turned(of[index], way).contiguous() for of in (start, known, parts))
+        return network(given, certain), wanted
+
+    return estimates
+
+
 def enlarging(parts: Tensor, batch: int, generator: torch.Generator) -> Estimates:
     """Each batch is seen as area means by one factor."""
     chances = torch.tensor([OFTEN[factor] for factor in FACTORS])
@@ -81,12 +125,20 @@ def enlarging(parts: Tensor, batch: int, generator: torch.Generator) -> Estimate
 
 
 NETWORKS: dict[str, tuple[type[nn.Module], Callable[[Tensor, int, torch.Generator], Estimates]]] = {
+    "filling": (FillingNetwork, filling),
     "enlarging": (EnlargingNetwork, enlarging),
 }
 
 
-def train(network: nn.Module, estimates: Estimates, seconds: float, generator: torch.Generator, device: str) -> int:
-    """Steps of AdamW for so many seconds, the rate a cosine of the time; returns how many."""
+def train(
+    network: nn.Module,
+    estimates: Estimates,
+    seconds: float,
+    generator: torch.Generator,
+    device: str,
+    save: Callable[[int], None],
+) -> None:
+    """Steps of AdamW for so many seconds, the rate a cosine of the time; `save` is called now and then, and last."""
     network.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     optimiser = torch.optim.AdamW(network.parameters(), RATE, betas=(0.9, 0.98), weight_decay=1e-4)
     began, step = time.perf_counter(), 0
@@ -103,8 +155,9 @@ def train(network: nn.Module, estimates: Estimates, seconds: float, generator: t
         optimiser.step()
         if step % 500 == 0:
             print(f"step {step}, {done:.0%}, loss {float(loss.detach()):.5f}", flush=True)
+            save(step)
         step += 1
-    return step
+    save(step)
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -126,16 +179,18 @@ def main(words: Sequence[str] | None = None) -> None:
     network = make()
     estimates = prepare(parts.to(options.device), options.batch, generator)
     print(f"{len(parts)} crops of {len(whole)} photos", flush=True)
-    steps = train(network, estimates, options.seconds, generator, options.device)
-    about = {
-        "made_by": "benchmarks/sweeps/learn_restoring.py",
-        "photos": ", ".join(sorted(path.stem for path in options.photos)),
-        "steps": str(steps),
-        "batch": str(options.batch),
-    }
-    weights = {name: tensor.cpu().half().contiguous() for name, tensor in network.state_dict().items()}
-    save_file(weights, options.out, about)
-    print(f"{steps} steps", flush=True)
+
+    def save(steps: int) -> None:
+        about = {
+            "made_by": "benchmarks/sweeps/learn_restoring.py",
+            "photos": ", ".join(sorted(path.stem for path in options.photos)),
+            "steps": str(steps),
+            "batch": str(options.batch),
+        }
+        weights = {name: tensor.cpu().half().contiguous() for name, tensor in network.state_dict().items()}
+        save_file(weights, options.out, about)
+
+    train(network, estimates, options.seconds, generator, options.device, save)
 
 
 if __name__ == "__main__":
