@@ -16,10 +16,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 
 import staf
+from staf._files import atomic_write
+from staf._machine import provenance
 from staf.kinds import Grid
-from staf.operators import cone_beam
+from staf.operators import TransmissionNoise, cone_beam
 from staf.tasks import KeepBestHeldOut
 from staf.tasks.choice import Candidate
 from staf.tasks.classical import measured
@@ -39,6 +42,7 @@ ELLIPSOIDS = (
     (0.1, (0.02, 0.046, 0.023), (0.0, 0.605, -0.08), 0.0),
 )
 WATER = 0.02
+SART = "SART with total variation"
 
 
 def phantom(size: int) -> Grid:
@@ -56,8 +60,8 @@ def phantom(size: int) -> Grid:
     return Grid((WATER * means).astype(np.float32), channels=False, spacing=(spacing,) * 3)
 
 
-def scan(truth: Grid, views: int, photons: float, seed: int) -> RayTomography:
-    """The views of a cone beam that sees the whole phantom."""
+def scan(truth: Grid, views: int, photons: float, seed: int, device: str = "cpu") -> RayTomography:
+    """The views of a cone beam that sees the whole phantom, computed on `device`."""
     size = truth.shape[0]
     angles = torch.arange(views, dtype=torch.float64) * 2 * math.pi / views
     side = truth.spacing[0] if truth.spacing else 1.0
@@ -71,7 +75,24 @@ def scan(truth: Grid, views: int, photons: float, seed: int) -> RayTomography:
         spacing=side,
     )
     draw = torch.Generator().manual_seed(seed)
-    return RayTomography.simulated(truth, scanner, photons=photons, held_out=0.05, generator=draw)
+    values = truth.values().T.reshape(1, *truth.shape).to(device)
+    views_seen = TransmissionNoise(photons)(scanner.to(device).A(values)[0].cpu(), draw)
+    return RayTomography(truth, scanner, views_seen, truth=truth, held_out=0.05, generator=draw).to(device)
+
+
+class OnVolume(nn.Module):
+    """A volume (z, y, x), interpolated linearly, and a field that is added to it."""
+
+    def __init__(self, field: nn.Module, volume: Tensor) -> None:
+        super().__init__()
+        self.field = field
+        self.volume: Tensor
+        self.register_buffer("volume", volume[None, None])
+
+    def forward(self, x: Tensor) -> Tensor:
+        at = x.flip(-1)[None, None, None]
+        start = nn.functional.grid_sample(self.volume, at, align_corners=False, padding_mode="border")
+        return start.reshape(-1, 1) + self.field(x)
 
 
 def main() -> None:
@@ -84,34 +105,46 @@ def main() -> None:
     parser.add_argument("--depth", type=int, default=3)
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--arguments", default="{}", help="JSON: arguments of the networks in place of the plan's")
+    parser.add_argument("--rate", type=float, default=1.0, help="the plan's rates are multiplied by it")
+    parser.add_argument("--on-sart", action="store_true", help="networks fit what SART with total variation leaves")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    task = scan(phantom(options.size), options.views, options.photons, options.seed)
+    task = scan(phantom(options.size), options.views, options.photons, options.seed, options.device)
     rows: list[dict[str, Any]] = []
 
     def add(method: str, values: torch.Tensor, began: float, **more: Any) -> None:
-        row = {"method": method, **measured(task, values), "cpu_seconds": round(time.process_time() - began, 1), **more}
+        seconds = round(time.perf_counter() - began, 1)
+        row = {"method": method, **measured(task, values.cpu()), "seconds": seconds, **more}
         rows.append(row)
         print(row, flush=True)
         if options.json is not None:
             about = {name: value for name, value in vars(options).items() if name != "json"}
-            options.json.write_text(json.dumps({"protocol": about, "rows": rows}, indent=1) + "\n", "utf-8")
+            document = {"protocol": about, **provenance(options.device), "rows": rows}
+            atomic_write(options.json, json.dumps(document, indent=1) + "\n")
 
     classical: dict[str, Candidate] = {}
-    for method in ("filtered backprojection", "SART with total variation"):
-        began = time.process_time()
+    for method in ("filtered backprojection", SART):
+        began = time.perf_counter()
         classical |= inverse_candidates(task, [method])
         add(method, classical[method].values, began)
     for network in options.networks:
-        began = time.process_time()
-        plan = staf.plan(task, staf.Budget(steps=options.steps), model=network)
+        began = time.perf_counter()
+        plan = staf.plan(task, staf.Budget(steps=options.steps), model=network, device=options.device)
         arguments: dict[str, Any] = dict(plan.field_factory.arguments)  # type: ignore[attr-defined]
         size = {"width": options.width, "depth": options.depth}
+        given = {**arguments, **({} if network == "ngp" else size), **json.loads(options.arguments)}
         draw = torch.Generator().manual_seed(options.seed)
-        field = getattr(staf, network)(3, 1, generator=draw, **{**arguments, **size})
-        keep = KeepBestHeldOut(task, every=50)
-        fit = staf.fit(task, field=field, recipe=plan.recipe, progress=False, callbacks=[keep])
-        add(network, task.predict(fit.module), began, steps=fit.result.steps, kept_step=keep.best_step)
+        field = getattr(staf, network)(3, 1, generator=draw, **given).to(options.device)
+        if options.on_sart:
+            field = OnVolume(field, classical[SART].values.reshape(task.signal.shape).to(options.device))
+        rates = {"rate": plan.recipe.rate * options.rate, "matrix_rate": plan.recipe.matrix_rate * options.rate}
+        recipe = plan.recipe.replace(**rates)
+        keep = KeepBestHeldOut(task, every=max(1, options.steps // 20))
+        fit = staf.fit(task, field=field, recipe=recipe, progress=False, callbacks=[keep], device=options.device)
+        how = {"steps": fit.result.steps, "kept_step": keep.best_step, "batch": recipe.batch, "arguments": given}
+        add(network, task.predict(fit.module), began, **how)
         choice = chosen_of(task, fit.module, classical, network)
         add(f"returned with {network}", choice.values, began, which=choice.method)
 

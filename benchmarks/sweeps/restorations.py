@@ -31,6 +31,7 @@ from staf.operators import Mask, PhotonNoise
 from staf.tasks import Denoising, SuperResolution
 from staf.tasks.classical import denoising_candidates, measured, upscaled
 from staf.tasks.inverse_classical import inverse_candidates
+from staf.tasks.non_local import sharpened
 from staf.tasks.picture_restoration import PictureRestoration, random_mask
 from staf.tasks.returned import chosen_of, corrected, returned_denoising, returned_upscaling
 
@@ -70,9 +71,11 @@ def enlarging(photo: Image, seed: int) -> Row:
     """Area means of 4x4."""
     generator = torch.Generator().manual_seed(seed)
     task = SuperResolution.simulated(photo, FACTOR, held_out=HELD_OUT, generator=generator)
-    rows = {name: _psnr(task, values) for name, values in upscaled(task).items()}
-    lanczos = upscaled(task)["Lanczos"].T.reshape(3, *photo.shape)
-    rows["Lanczos, corrected"] = _psnr(task, corrected(task, lanczos))
+    found = upscaled(task)
+    lanczos = found["Lanczos"].T.reshape(3, *photo.shape)
+    found = {"Lanczos": found["Lanczos"], "bicubic": found["bicubic"], "Lanczos, corrected": corrected(task, lanczos)}
+    found["Lanczos, sharpened"] = sharpened(lanczos, task.observation, FACTOR).flatten(1).T
+    rows = {name: _psnr(task, values) for name, values in found.items()}
     choice = returned_upscaling(task, grey, "grey")
     return {**rows, "returned": _psnr(task, choice.values), "which": choice.method}
 

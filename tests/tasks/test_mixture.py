@@ -58,3 +58,13 @@ def test_a_mean_is_returned_where_held_out_pixels_prefer_it_and_it_says_so():
     # A mean of a method with itself is no better than the method.
     same = best_of("m0", found["m0"], {"twin": found["m0"]}, target)
     assert same.method == "twin"
+
+
+def test_where_observations_mix_samples_only_a_better_fit_has_a_part_in_a_mean():
+    target, found = candidates(3000, 0.1, 0.11)
+    worse, better = (
+        best_of(own, found[own], {other: found[other]}, target, mixed=True)
+        for own, other in (("m1", "m0"), ("m0", "m1"))
+    )
+    assert (worse.method, worse.fitted) == ("m0", False)
+    assert better.method.startswith("mean (m0 ")

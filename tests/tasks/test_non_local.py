@@ -7,7 +7,7 @@ from staf.kinds import Image
 from staf.tasks import SuperResolution
 from staf.tasks.classical import measured, upscaled
 from staf.tasks.non_local import sharpened
-from staf.tasks.returned import best_upscaler, returned_upscaling, sharpening_helps
+from staf.tasks.returned import best_upscaler, helps, returned_upscaling
 
 
 def stripes(size: int) -> Image:
@@ -28,16 +28,17 @@ def test_similar_patches_sharpen_edges_and_keep_area_means():
 
 def test_whether_they_help_is_told_by_the_observation_alone():
     task = SuperResolution.simulated(stripes(64), 2)
-    assert sharpening_helps(task, best_upscaler(task))
+    assert helps(task, best_upscaler(task), sharpened)
     y, x = np.mgrid[0:64, 0:64]
     smooth = Image((127 + 60 * np.sin(x / 12) + 40 * np.cos(y / 14 + x / 24)).astype(np.uint8))
     task = SuperResolution.simulated(smooth, 2)
     task.truth = None
-    assert not sharpening_helps(task, best_upscaler(task))
-    assert not sharpening_helps(SuperResolution.simulated(stripes(48), 4), "Lanczos"), "too few observed pixels"
+    assert not helps(task, best_upscaler(task), sharpened)
+    assert not helps(SuperResolution.simulated(stripes(48), 4), "Lanczos", sharpened), "too few observed pixels"
 
 
-def test_what_is_returned_is_sharpened_and_says_so():
+def test_what_is_returned_is_sharpened_where_no_network_is_for_its_factor(monkeypatch):
+    monkeypatch.setattr("staf.tasks.returned.FACTORS", ())
     task = SuperResolution.simulated(stripes(64), 2, held_out=0.05, generator=torch.Generator().manual_seed(0))
     choice = returned_upscaling(task, lambda points: 0.5 + 0 * points[:, :1])
     assert choice.method.endswith(", sharpened")

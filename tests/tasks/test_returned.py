@@ -40,8 +40,8 @@ def test_a_poor_field_is_not_returned_and_a_good_one_is():
 
 def test_nothing_is_chosen_by_the_truth():
     generator = torch.Generator().manual_seed(0)
-    task = Denoising.simulated(scene(32, 32), PhotonNoise(20), generator=generator, held_out=0.1)
-    truth = task.transform.fitted(task.truth.values()).T.reshape(3, 32, 32)
+    task = Denoising.simulated(scene(24, 24), PhotonNoise(20), generator=generator, held_out=0.1)
+    truth = task.transform.fitted(task.truth.values()).T.reshape(3, 24, 24)
     candidates = denoising_candidates(task)
     classical = max(measured(task, candidate.values)["psnr"] for candidate in candidates.values())
     flat = looked_up(task, torch.full_like(truth, 0.5))

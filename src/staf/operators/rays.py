@@ -16,8 +16,8 @@ from torch.autograd import Function
 from staf._typing import Float
 from staf.operators.linear import checked, checked_shape
 
-# Samples along rays whose corners are held at once.
-SAMPLES = 2**21
+# Samples along rays whose corners are held at once, by type of device: a GPU needs few large steps.
+SAMPLES = {"cpu": 2**21, "cuda": 2**25}
 # Weights of rays and cells that are kept, by type of device, 8 bytes each and twice over; with more they are computed
 # each time.
 MOST_WEIGHTS = {"cpu": 2**25, "cuda": 2**29}
@@ -177,7 +177,8 @@ class RayIntegrals:
 
     def corners(self, device: torch.device, dtype: torch.dtype) -> Iterator[tuple[slice, Tensor, Tensor]]:
         """For parts of the rays: which, the flat index (k, rays, points) of each corner, and its weight."""
-        rays = max(1, SAMPLES // max(1, self._points * 2 ** len(self.input_shape)))
+        samples = SAMPLES.get(device.type, SAMPLES["cpu"])
+        rays = max(1, samples // max(1, self._points * 2 ** len(self.input_shape)))
         steps = torch.arange(self._points, device=device) + 0.5
         for first in range(0, len(self._start), rays):
             of = slice(first, first + rays)

@@ -43,11 +43,15 @@ Solve = Callable[[Any, Tensor, Tensor, float], Tensor]
 
 @dataclass(frozen=True)
 class Method:
-    """A classical method: its solver, the strengths that held-out observations choose from, and what it is for."""
+    """A classical method: its solver, the strengths that held-out observations choose from, and what it is for.
+
+    `any_device` is whether it runs where the task's tensors are; others run on the CPU.
+    """
 
     solve: Solve
     strengths: Sequence[float]
     serves: Callable[[LinearOperator], bool]
+    any_device: bool = False
 
 
 def total_variation(operator: LinearOperator, observation: Tensor, seen: Bool[Tensor, "*out"], weight: float) -> Tensor:
@@ -171,9 +175,11 @@ METHODS: dict[str, Method] = {
     "zero-filled": Method(zero_filled, (0.0,), lambda operator: isinstance(operator, MaskedFourier)),
     "wavelet-L1": Method(wavelets, WAVELET_WEIGHTS, lambda operator: isinstance(operator, MaskedFourier)),
     "filtered backprojection": Method(
-        filtered_backprojection, WINDOWS, lambda operator: isinstance(operator, BeamIntegrals)
+        filtered_backprojection, WINDOWS, lambda operator: isinstance(operator, BeamIntegrals), any_device=True
     ),
-    "SART with total variation": Method(sart, SART_WEIGHTS, lambda operator: isinstance(operator, RayIntegrals)),
+    "SART with total variation": Method(
+        sart, SART_WEIGHTS, lambda operator: isinstance(operator, RayIntegrals), any_device=True
+    ),
     "least squares": Method(least_squares, (0.0,), lambda operator: differential(operator)),
     "total variation": Method(
         total_variation,
@@ -188,24 +194,25 @@ def inverse_candidates(task: InverseProblem, methods: Sequence[str] | None = Non
 
     Where none are held out, the middle strength is taken. Errors and predictions are those at `left_out`.
     """
-    operator: LinearOperator = task.operator.to("cpu") if hasattr(task.operator, "to") else task.operator
+    on_cpu: LinearOperator = task.operator.to("cpu") if hasattr(task.operator, "to") else task.operator
     observation, held = task.observation.cpu(), task.held_out_index.cpu()
-    everything = torch.ones(operator.output_shape, dtype=torch.bool)
     parts = left_out(task)
     results = {}
     for name, method in METHODS.items():
-        if not method.serves(operator) or (methods is not None and name not in methods):
+        if not method.serves(on_cpu) or (methods is not None and name not in methods):
             continue
+        operator = task.operator if method.any_device else on_cpu
+        given = task.observation if method.any_device else observation
         strength, errors, predicted = method.strengths[len(method.strengths) // 2], observation.new_zeros(0), None
         if len(held):
-            tried = {tries: _without(method, operator, observation, held, tries) for tries in method.strengths}
+            tried = {tries: _without(method, operator, given, held, tries) for tries in method.strengths}
             wanted = observation.flatten(1)[:, torch.cat(parts)].T
             strength = min(tried, key=lambda tries: float((tried[tries] - wanted[: len(held)]).square().mean()))
-            others = [_without(method, operator, observation, part, strength) for part in parts[1:]]
+            others = [_without(method, operator, given, part, strength) for part in parts[1:]]
             predicted = torch.cat([tried[strength], *others])
             errors = (predicted - wanted).square().mean(-1)
-        restored = method.solve(operator, observation, everything, strength)
-        restored = task.completed(restored)
+        everything = torch.ones(operator.output_shape, dtype=torch.bool, device=given.device)
+        restored = task.completed(method.solve(operator, given, everything, strength).cpu())
         results[name] = Candidate(task.transform.clamp(restored).flatten(1).T, errors, predicted)
     return results
 
@@ -216,7 +223,8 @@ def _without(
     """What a method that does not see a part of the observation predicts there."""
     seen = torch.ones(operator.output_shape, dtype=torch.bool)
     seen.view(-1)[part] = False
-    return operator.A(method.solve(operator, observation, seen, strength)).flatten(1)[:, part].T
+    solved = method.solve(operator, observation, seen.to(observation.device), strength)
+    return operator.A(solved).cpu().flatten(1)[:, part].T
 
 
 def squared_norm(operator: LinearOperator, turns: int = 20) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import torch
@@ -10,12 +11,14 @@ from torch import Tensor
 
 from staf._typing import Float
 from staf.operators import AreaDownsampling
+from staf.operators.linear import SampleMeans
 from staf.tasks.choice import Candidate, Choice, choose, clearly_best, clearly_better
 from staf.tasks.classical import UPSCALERS, denoising_candidates
 from staf.tasks.denoising import Denoising
 from staf.tasks.filling import filled
 from staf.tasks.inverse import InverseProblem
 from staf.tasks.inverse_classical import inverse_candidates
+from staf.tasks.learned_enlarging import FACTORS, enlarged_by_network
 from staf.tasks.left_out import left_out
 from staf.tasks.mixture import mixture
 from staf.tasks.non_local import MOST_PIXELS, back_projected, sharpened
@@ -25,11 +28,15 @@ from staf.training.task import Predict
 # Smaller pictures have too few similar patches, and say little about what these are worth.
 LEAST_SIDE = 24
 # A picture that interpolation brings back as well as this has no edges that it blurs.
-NOTHING_TO_SHARPEN = 2 / 255
+NOTHING_TO_IMPROVE = 2 / 255
 # A mean of several results is returned where the mean squared error is less by this share at least.
 LEAST_GAIN = 1e-3
 # And, among classical methods, by so many standard errors: a mean of them is rarely much worse than the best.
 MEAN_MARGIN = 1.0
+LEARNED = "learned enlarging"
+
+# An interpolated picture (c, h, w), what is observed, the factor: a better picture.
+Improve = Callable[[Tensor, Tensor, int], Tensor]
 
 
 def returned_denoising(
@@ -60,8 +67,9 @@ def returned_upscaling(task: SuperResolution, predict: Predict, model: str = "st
     The truth's area means are what is observed. The nearest picture to any estimate that has them is therefore nearer
     to the truth than the estimate is (a projection onto a plane that holds the truth). Held-out pixels choose; a task
     that holds out none has its field returned where that fits what is observed better than the interpolation does.
-    What was chosen is then sharpened by its own similar patches, unless plain interpolation brings the observation
-    back clearly better from area means of its own.
+    Instead of an interpolation, a network that was trained on other photos is taken, or what was chosen is sharpened
+    by its own similar patches, unless plain interpolation brings the observation back clearly better from area means
+    of its own.
     """
     base = best_upscaler(task)
     seen = task.observed_by(predict).cpu()
@@ -86,12 +94,21 @@ def returned_upscaling(task: SuperResolution, predict: Predict, model: str = "st
             f"fitted to them, by {own:.4g}: the fit needs more steps"
         )
     choice = choose(model, fit, candidates, objection=objection)
-    if not sharpening_helps(task, base):
+    if not choice.fitted and task.factor in FACTORS and helps(task, base, learned):
+        why = "a network that was trained on other photos brings back what is observed well enough from its area means"
+        values = task.transform.clamp(learned(enlarged, observation, task.factor))
+        return replace(choice, method=LEARNED, values=values.flatten(1).T, reason=f"{choice.reason}; {why}")
+    if not helps(task, base, sharpened, MOST_PIXELS):
         return choice
     values = sharpened(fine if choice.fitted else enlarged, observation, task.factor)
     method = f"{model if choice.fitted else base}, sharpened"
     why = f"{choice.reason}; it is sharpened by similar patches, which bring back what is observed well enough"
     return replace(choice, method=method, values=task.transform.clamp(values).flatten(1).T, reason=why)
+
+
+def learned(values: Float[Tensor, "c h w"], observed: Float[Tensor, "c a b"], factor: int) -> Tensor:
+    """What the network that was trained on other photos makes of the observation; `values` has no part in it."""
+    return enlarged_by_network(observed, factor)
 
 
 def returned_inverse(task: InverseProblem, predict: Predict, model: str = "staf") -> Choice:
@@ -104,23 +121,32 @@ def chosen_of(task: InverseProblem, predict: Predict, classical: Mapping[str, Ca
     held = task.held_out_index.cpu()
     seen, observed = (of.flatten(1).T.cpu() for of in (task.observed_by(predict), task.observation))
     fit = Candidate(task.predict(predict).cpu(), (seen[held] - observed[held]).square().mean(-1), seen[held])
-    return best_of(model, fit, classical, observed[torch.cat(left_out(task))], what="observations")
+    mixed = not isinstance(task.operator, SampleMeans)
+    return best_of(model, fit, classical, observed[torch.cat(left_out(task))], what="observations", mixed=mixed)
 
 
 def best_of(
-    model: str, fit: Candidate, classical: Mapping[str, Candidate], target: Tensor, *, what: str = "pixels"
+    model: str,
+    fit: Candidate,
+    classical: Mapping[str, Candidate],
+    target: Tensor,
+    *,
+    what: str = "pixels",
+    mixed: bool = False,
 ) -> Choice:
     """The fit, a classical result, or a mean of several where that predicts held-out observations clearly better.
 
     First the classical methods are settled among themselves, by all the observations that they were applied without.
-    The fit is compared with what that gives, by those that it did not see.
+    The fit is compared with what that gives, by those that it did not see. Where each observation is `mixed` of many
+    samples, a fit that is not better by itself has no part in a mean: neighbouring rays err together, so that a small
+    gain there says little of the samples (a cone beam of 24x24x24: SART 30.8 dB, the mean that rays preferred 30.4).
     """
     parts, settled = _settled(classical, target)
     name, count = _named(parts), len(fit.errors)
     rival = {name: settled.first(count)}
     choice = choose(model, fit, rival, what=what)
     errors = {**{method: candidate.error for method, candidate in classical.items()}, **choice.errors}
-    found = mixture(target[:count], {model: fit, **rival})
+    found = None if mixed and not choice.fitted else mixture(target[:count], {model: fit, **rival})
     alone = fit if choice.fitted else rival[name]
     if found is None or not clearly_better(found[1], alone, LEAST_GAIN):
         weights = parts if len(parts) > 1 and not choice.fitted else {}
@@ -163,20 +189,21 @@ def best_upscaler(task: SuperResolution) -> str:
     return min(UPSCALERS, key=lambda name: float((UPSCALERS[name](coarse, task.factor) - part).square().mean()))
 
 
-def sharpening_helps(task: SuperResolution, base: str) -> bool:
-    """Whether similar patches sharpen: unless plain interpolation brings the observation back clearly better.
+def helps(task: SuperResolution, base: str, improved: Improve, most: float = math.inf) -> bool:
+    """Whether an interpolated picture is improved: unless the interpolation brings the observation back clearly better.
 
-    It is brought back from its own area means. Photos gain from sharpening, as `sharpened` says, so that it is left out
-    for a reason only. Where the picture is smooth, the result large, or the observation small, it is not tried.
+    It is brought back from its own area means. Photos gain from the methods that are asked about, so that one is left
+    out for a reason only. Where the picture is smooth, the result has more than `most` pixels, or the observation is
+    small, it is not tried.
     """
     reduced = _reduced(task)
-    if reduced is None or task.signal.points > MOST_PIXELS or min(reduced[1].shape[1:]) < LEAST_SIDE:
+    if reduced is None or task.signal.points > most or min(reduced[1].shape[1:]) < LEAST_SIDE:
         return False
     coarse, part = reduced
     plain = UPSCALERS[base](coarse, task.factor)
-    tried = (plain, sharpened(plain, coarse, task.factor))
+    tried = (plain, improved(plain, coarse, task.factor))
     before, after = (Candidate(of, (of - part).square().mean(0).flatten()) for of in tried)
-    return before.error > NOTHING_TO_SHARPEN and not clearly_better(before, after)
+    return before.error > NOTHING_TO_IMPROVE and not clearly_better(before, after)
 
 
 def _reduced(task: SuperResolution) -> tuple[Tensor, Tensor] | None:

@@ -8,9 +8,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from staf._extras import need
 from staf._typing import Float
 from staf.operators import BeamIntegrals, RayIntegrals
+from staf.tasks.chambolle import chambolle
 from staf.tasks.filling import filled
 
 # Cut-offs of the Hann window over the ramp, in shares of the highest frequency; 0 is the ramp alone, which is taken
@@ -41,7 +41,7 @@ def filtered_backprojection(
     True
     """
     used = seen.flatten(1).any(1)
-    beam = replace(operator.beam, angles=operator.beam.angles[used])
+    beam = replace(operator.beam, angles=operator.beam.angles[used.cpu()])
     far = math.isfinite(beam.source_distance)
     data, seen = observation[:, used], seen[used]
     data = data if bool(seen.all()) else filled(data, seen)
@@ -101,7 +101,6 @@ def sart(operator: RayIntegrals, observation: Tensor, seen: Tensor, weight: floa
 
     x <- x + C A' R (y - A x), with R and C one over the sums of A's rows and columns; x is kept from being negative.
     """
-    denoise = need("image", "skimage.restoration").denoise_tv_chambolle
     y, known = observation.flatten(1), seen.flatten().to(observation.dtype)
     x = observation.new_zeros(len(observation), *operator.input_shape)
     parts = []
@@ -114,5 +113,5 @@ def sart(operator: RayIntegrals, observation: Tensor, seen: Tensor, weight: floa
         for of, part, inverse, share in parts:
             x = x + RELAXATION * share * part.A_adjoint((y[:, of] - part.A(x)) * inverse)
             x = x.clamp(min=0)
-        x = torch.from_numpy(denoise(x.numpy(), weight=weight, max_num_iter=20, channel_axis=0)).to(observation.dtype)
+        x = chambolle(x, weight, steps=20)
     return x
