@@ -26,7 +26,7 @@ import torch
 import staf
 from paper.data.preparation import Preparation
 from staf._machine import provenance
-from staf.many import fitting, groups, units
+from staf.many import fitting, groups, plans, units
 from staf.ops.execution import Execution
 from staf.planning import recipes
 from staf.tasks import task_for
@@ -37,7 +37,7 @@ from staf.training.stacked import StackedField, StackedTask
 
 # What is timed: a name, and where the function is looked up.
 STAGES: tuple[tuple[str, Any, str], ...] = (
-    ("planning", fitting.Planner, "jobs"),
+    ("planning", plans.Planner, "jobs"),
     ("reading", units.UnitFitter, "prepare"),
     ("tasks", groups, "task_for"),
     ("building", loop.Loop, "__init__"),
