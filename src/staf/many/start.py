@@ -16,11 +16,13 @@ from torch import Tensor, nn
 
 from staf.api import as_signal, choose_device
 from staf.many.plans import Planner
+from staf.ops.execution import Execution
 from staf.planning.plans import Budget, Plan, points_of
 from staf.storage.file import FileError, Header, build_empty, compare_shapes, read_header, read_tensors, write
 from staf.tasks import task_for
 from staf.training import Recipe
 from staf.training.optim.learnt import LearntRates
+from staf.training.precision import at_step
 from staf.training.progress import Progress, choose_mode
 from staf.training.schedules import Constant
 from staf.training.stacked import StackedTask
@@ -90,14 +92,16 @@ def learn_start(
     field = job.plan.field(seed).to(chosen)
     if must_be_alone(field):
         raise ValueError(f"a start is for networks that train together, got {type(field).__name__}")
+    tasks = [task_for(signal, job.recipe.convention).to(chosen) for signal in signals]
     learning, waiting, began = _Learning(field), list[int](), time.monotonic()
-    with Progress(rounds, None, choose_mode(progress), title="start", counted="round") as bar:
+    execution = Execution(precision=at_step(job.recipe.precision, 1.0))
+    with Progress(rounds, None, choose_mode(progress), title="start", counted="round") as bar, execution.active():
         for number in range(rounds):
             while len(waiting) < at_once:
                 waiting += torch.randperm(len(signals), generator=order).tolist()
-            tasks = [task_for(signals[i], job.recipe.convention).to(chosen) for i in waiting[:at_once]]
+            some = [tasks[i] for i in waiting[:at_once]]
             del waiting[:at_once]
-            loss = learning.round(tasks, steps, (1 + math.cos(math.pi * number / rounds)) / 2)
+            loss = learning.round(some, steps, (1 + math.cos(math.pi * number / rounds)) / 2)
             psnr = -10 * math.log10(max(loss, 1e-12))
             bar.update(number + 1, loss, psnr, time.monotonic() - began, (number + 1) / rounds)
     recipe = Recipe(steps=steps, optimiser="learnt", rate=1.0, schedule=Constant(), convention=job.recipe.convention)
