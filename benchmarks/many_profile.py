@@ -26,7 +26,7 @@ import torch
 import staf
 from paper.data.preparation import Preparation
 from staf._machine import provenance
-from staf.many import fitting, groups, plans, units
+from staf.many import fitting, groups, plans, units, writing
 from staf.ops.execution import Execution
 from staf.planning import recipes
 from staf.tasks import task_for
@@ -46,7 +46,7 @@ STAGES: tuple[tuple[str, Any, str], ...] = (
     ("measuring", loop.Loop, "_measure"),
     ("group", units, "fit_group"),
     ("group", fitting, "fit_group"),
-    ("writing", units, "entries_of"),
+    ("writing, by another thread", writing, "entries_of"),
 )
 
 
