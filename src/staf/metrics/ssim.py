@@ -15,6 +15,8 @@ SIGMA = 1.5
 # itself, and a small one few calls.
 BAND = 256
 FEW = 2**18
+# Small images whose similarity is computed at once.
+TOGETHER = 64
 
 
 def ssim(
@@ -55,6 +57,28 @@ def ssim(
             y = (target[part] - low).double().movedim(2, 0)
             total = total + _similarity(x, y, rows, columns, high - low).sum()
     return total / (positions * (prediction.shape[1] - len(columns) + 1) * prediction.shape[2])
+
+
+def ssim_of_each(
+    predictions: Float[Tensor, "b h w c"],
+    targets: Float[Tensor, "b h w c"],
+    *,
+    data_range: float | tuple[float, float],
+) -> Float[Tensor, " b"]:
+    """`ssim` of each of several small images of one size, in a few calls for all of them.
+
+    >>> images = torch.rand(5, 12, 16, 3)
+    >>> ssim_of_each(images, images, data_range=1.0).tolist()
+    [1.0, 1.0, 1.0, 1.0, 1.0]
+    """
+    low, high = limits(data_range)
+    rows, columns = (_weights(side, predictions.device) for side in predictions.shape[1:3])
+    found = []
+    for some, of_them in zip(predictions.split(TOGETHER), targets.split(TOGETHER), strict=True):
+        x = (some.clamp(low, high) - low).double().movedim(3, 1).flatten(0, 1)
+        y = (of_them - low).double().movedim(3, 1).flatten(0, 1)
+        found.append(_similarity(x, y, rows, columns, high - low).unflatten(0, (len(some), -1)).mean((1, 2, 3)))
+    return torch.cat(found)
 
 
 def _similarity(x: Tensor, y: Tensor, rows: Tensor, columns: Tensor, peak: float) -> Tensor:

@@ -246,7 +246,7 @@ class Loop:
             watched = getattr(bar, "watched", None)
             if watched is not None and len(predicts) == 1:
                 predicts = [watched(predicts[0], self.trainee.task.points)]
-            metrics = [task.evaluate(p) for task, p in zip(self.trainee.tasks, predicts, strict=True)]
+            metrics = self.trainee.evaluate(predicts)
         except KeyboardInterrupt:
             if not interruption or self._all_diverged():
                 raise
