@@ -3,8 +3,8 @@
 `python -m benchmarks.sweeps.learnt_start --data CELEBA --size 24 --width 32 --out RESULT.json`: crops of 178x178,
 area means to `--size`; four fifths of the faces teach the start, the others are held out (a fixed shuffle). The usual
 start has the plan's recipe for each number of steps, with its own schedule, and `--adam` the paper's recipe. A start is
-learnt with its rates (`--inner`, `--rounds`), or for the usual recipe (`--by recipe`). `--continue-usual` trains a start
-that has rates with the usual recipe. Rows are written as they come.
+learnt with its rates (`--inner`, `--rounds`), or for the usual recipe (`--by recipe`). `--continue-usual` trains a
+start that has rates with the usual recipe. Rows are written as they come.
 """
 
 from __future__ import annotations
