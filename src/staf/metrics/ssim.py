@@ -17,6 +17,9 @@ BAND = 256
 FEW = 2**18
 # Small images whose similarity is computed at once.
 TOGETHER = 64
+# Sides of up to so many samples are filtered by a product with a banded matrix: torch's convolutions in float64 take
+# several times as long there.
+SHORT = 256
 
 
 def ssim(
@@ -84,12 +87,27 @@ def ssim_of_each(
 def _similarity(x: Tensor, y: Tensor, rows: Tensor, columns: Tensor, peak: float) -> Tensor:
     """The similarity at every position of (c, h, w) arrays, in float64: variances are differences of close numbers."""
     c1, c2 = (0.01 * peak) ** 2, (0.03 * peak) ** 2
-    moments = torch.stack([x, y, x * x, y * y, x * y]).flatten(0, 1)[:, None]
-    smooth = functional.conv2d(functional.conv2d(moments, rows.view(1, 1, -1, 1)), columns.view(1, 1, 1, -1))
-    mean_x, mean_y, square_x, square_y, product = smooth[:, 0].unflatten(0, (5, -1))
+    moments = torch.stack([x, y, x * x, y * y, x * y]).flatten(0, 1)
+    mean_x, mean_y, square_x, square_y, product = _windowed(moments, rows, columns).unflatten(0, (5, -1))
     variance_x, variance_y, covariance = square_x - mean_x**2, square_y - mean_y**2, product - mean_x * mean_y
     luminance = (2 * mean_x * mean_y + c1) / (mean_x**2 + mean_y**2 + c1)
     return luminance * (2 * covariance + c2) / (variance_x + variance_y + c2)
+
+
+def _windowed(images: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+    """Weighted means of (n, h, w) at every position of the window."""
+    height, width = images.shape[1:]
+    if max(height, width) <= SHORT:
+        return _banded(rows, height) @ images @ _banded(columns, width).mT
+    along = functional.conv2d(images[:, None], rows.view(1, 1, -1, 1))
+    return functional.conv2d(along, columns.view(1, 1, 1, -1))[:, 0]
+
+
+def _banded(weights: Tensor, side: int) -> Tensor:
+    """The matrix (positions, side) whose rows are the window at each position."""
+    positions = side - len(weights) + 1
+    place = torch.arange(positions, device=weights.device)[:, None] + torch.arange(len(weights), device=weights.device)
+    return weights.new_zeros(positions, side).scatter_(1, place, weights.expand(positions, -1))
 
 
 def _weights(side: int, device: torch.device) -> Tensor:
