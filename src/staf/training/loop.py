@@ -157,8 +157,7 @@ class Loop:
         for course, column in zip(self.courses, losses.unbind(1), strict=True):
             if course.stopped is None:
                 course.steps = self.step
-                for i, loss in enumerate(column.tolist()):
-                    course.history.append(step + i, loss, multipliers[i], self.seconds)
+                course.history.extend(step, column.tolist(), multipliers, self.seconds)
         return losses
 
     def _start_clock(self, bar: Shown) -> None:
