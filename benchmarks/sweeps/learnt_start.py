@@ -35,14 +35,16 @@ def faces(folder: Path, size: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
     return [pictures[i] for i in order[held:]], [pictures[i] for i in order[:held]]
 
 
-def usual(width: int, steps: int, picture: np.ndarray) -> staf.Plan:
-    """The library's recipe for so many steps, with a network of this width."""
+def usual(steps: int, picture: np.ndarray, options: argparse.Namespace) -> staf.Plan:
+    """The library's recipe for so many steps, with the momentum and the factor of its rates that are asked for."""
+    width = options.width
 
     def factory(generator: torch.Generator) -> torch.nn.Module:
         return staf.staf(2, 3, width=width, depth=4, generator=generator)
 
     job = Planner(None, None, "staf", "size", Budget(steps), 0).job("usual", staf.open(picture))
-    return staf.Plan(factory, job.recipe)
+    rates = {name: options.factor * getattr(job.recipe, name) for name in ("rate", "matrix_rate")}
+    return staf.Plan(factory, job.recipe.replace(momentum=options.momentum, **rates))
 
 
 def measured(
@@ -55,6 +57,7 @@ def measured(
     )
     values = [one["psnr"] for one in fits.metrics.values()]
     row = {"start": start, "steps": steps, "optimiser": plan.recipe.optimiser}
+    row |= {"rate": plan.recipe.rate, "momentum": plan.recipe.momentum}
     row |= {"mean": round(statistics.mean(values), 2), "deviation": round(statistics.stdev(values), 2)}
     return {**row, "seconds": round(time.monotonic() - began, 2)}
 
@@ -62,7 +65,7 @@ def measured(
 def learnt(teach: list[np.ndarray], options: argparse.Namespace) -> tuple[str, staf.Plan]:
     """The start, and what it is called in the rows."""
     by_recipe = options.by == "recipe"
-    chosen = usual(options.width, options.inner if by_recipe else 10, teach[0])
+    chosen = usual(options.inner if by_recipe else 10, teach[0], options)
     start = staf.learn_start(
         teach,
         plan=chosen,
@@ -88,6 +91,9 @@ def main() -> None:
     parser.add_argument("--adam", type=int, nargs="*", default=[])
     parser.add_argument("--learnt", type=int, nargs="*", default=[5, 10, 25, 50])
     parser.add_argument("--continue-usual", type=int, nargs="*", default=[])
+    parser.add_argument("--momentum", type=float, default=0.95, help="of the usual recipe")
+    parser.add_argument("--factor", type=float, default=1.0, help="of the usual recipe's rates")
+    parser.add_argument("--search", nargs="*", default=[], metavar="MOMENTUM:FACTOR", help="on faces that teach")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--save", type=Path, help="the file of the start")
     parser.add_argument("--out", type=Path)
@@ -104,15 +110,18 @@ def main() -> None:
             document = {**provenance(options.device), "settings": settings, "rows": rows}
             options.out.write_text(json.dumps(document, indent=1) + "\n")
 
+    for text in options.search:
+        momentum, factor = map(float, text.split(":"))
+        tried = argparse.Namespace(**{**vars(options), "momentum": momentum, "factor": factor})
+        for steps in (25, 50):
+            keep(measured("usual, on faces that teach", teach[:40], usual(steps, teach[0], tried), steps, options))
     for steps in options.usual:
-        keep(measured("usual", held, usual(options.width, steps, held[0]), steps, options))
+        keep(measured("usual", held, usual(steps, held[0], options), steps, options))
     for steps in options.adam:
         recipe = staf.recipes.paper_celeba().replace(steps=steps, precision="bf16x3")
-        keep(
-            measured(
-                "usual", held, staf.Plan(usual(options.width, steps, held[0]).field_factory, recipe), steps, options
-            )
-        )
+        keep(measured("usual", held, staf.Plan(usual(steps, held[0], options).field_factory, recipe), steps, options))
+    if not options.rounds:
+        return
     began = time.monotonic()
     label, start = learnt(teach, options)
     settings["seconds_of_learning"] = round(time.monotonic() - began)
@@ -120,10 +129,10 @@ def main() -> None:
         staf.save_start(start, options.save)
     for steps in options.learnt:
         # A start for a recipe has that recipe's schedule for each number of steps.
-        recipe = start.recipe if options.by == "rates" else usual(options.width, steps, held[0]).recipe
+        recipe = start.recipe if options.by == "rates" else usual(steps, held[0], options).recipe
         keep(measured(label, held, staf.Plan(start.field_factory, recipe), steps, options))
     for steps in options.continue_usual:
-        recipe = usual(options.width, steps, held[0]).recipe
+        recipe = usual(steps, held[0], options).recipe
         keep(measured(label, held, staf.Plan(start.field_factory, recipe), steps, options))
 
 
