@@ -64,19 +64,22 @@ def drive(options: argparse.Namespace) -> None:
             shards=True,
             resume=(options.set / "set.json").exists(),
             device=options.device,
+            at_once=options.at_once,
             progress=False,
         )
 
 
-def run_child(seconds: float, end: int) -> dict[str, Any]:
-    """One process that fits, ended by a signal after so many seconds of fitting; what it has committed, and when."""
+def run_child(end: int, seconds: float, until: float) -> dict[str, Any]:
+    """One process that fits, ended by a signal after so many seconds of fitting, or when the clock stands at `until`;
+    what it has committed, and when.
+    """
     child = subprocess.Popen(
         [sys.executable, "-m", __spec__.name, *sys.argv[1:], "--drive"], stdout=subprocess.PIPE, text=True
     )
     assert child.stdout is not None
     lines = [json.loads(child.stdout.readline() or "{}")]
     with contextlib.suppress(subprocess.TimeoutExpired):
-        child.wait(seconds)
+        child.wait(min(seconds, max(1.0, until - time.monotonic())))
     finished = child.poll() is not None
     if not finished:
         child.send_signal(end)
@@ -95,6 +98,7 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--steps", type=int, default=250)
     parser.add_argument("--precision", default="bf16x3")
+    parser.add_argument("--at-once", type=int)
     parser.add_argument("--start", type=Path, help="a learnt start, whose steps are taken")
     parser.add_argument("--kill-after", type=float, default=30.0)
     parser.add_argument("--seconds", type=float, default=90.0)
@@ -108,10 +112,9 @@ def main() -> None:
         return
     # The children write to the same place.
     sys.argv += ["--set", str(options.set)]
-    began = time.monotonic()
-    killed = run_child(options.kill_after, signal.SIGKILL)
-    left = max(1.0, options.seconds - (time.monotonic() - began))
-    resumed = run_child(left, signal.SIGTERM)
+    until = time.monotonic() + options.seconds
+    killed = run_child(signal.SIGKILL, options.kill_after, until)
+    resumed = run_child(signal.SIGTERM, options.seconds, until)
     opened = time.monotonic()
     fields = staf.FieldSet(options.set)
     values = [entry.metrics["psnr"] for entry in fields.entries]

@@ -2,9 +2,9 @@
 
 `python -m benchmarks.sweeps.learnt_start --data CELEBA --size 24 --width 32 --out RESULT.json`: crops of 178x178,
 area means to `--size`; four fifths of the faces teach the start, the others are held out (a fixed shuffle). The usual
-start has the plan's recipe for each number of steps, with its own schedule, and `--adam` the paper's recipe. A start is
-learnt with its rates (`--inner`, `--rounds`), or for the usual recipe (`--by recipe`). `--continue-usual` trains a
-start that has rates with the usual recipe. Rows are written as they come.
+recipe is the plan's for each number of steps, with its own schedule, in variants MOMENTUM:FACTOR of its rates; `--adam`
+is the paper's recipe. A start is learnt with its rates (`--by rates`), or for the recipe of each variant (`--by
+recipe`). `--continue-usual` trains a start that has rates with the usual recipe. Rows are written as they come.
 """
 
 from __future__ import annotations
@@ -35,38 +35,34 @@ def faces(folder: Path, size: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
     return [pictures[i] for i in order[held:]], [pictures[i] for i in order[:held]]
 
 
-def usual(steps: int, picture: np.ndarray, options: argparse.Namespace) -> staf.Plan:
-    """The library's recipe for so many steps, with the momentum and the factor of its rates that are asked for."""
-    width = options.width
+def usual(steps: int, picture: np.ndarray, width: int, variant: str) -> staf.Plan:
+    """The library's recipe for so many steps, in a variant."""
 
     def factory(generator: torch.Generator) -> torch.nn.Module:
         return staf.staf(2, 3, width=width, depth=4, generator=generator)
 
-    job = Planner(None, None, "staf", "size", Budget(steps), 0).job("usual", staf.open(picture))
-    rates = {name: options.factor * getattr(job.recipe, name) for name in ("rate", "matrix_rate")}
-    return staf.Plan(factory, job.recipe.replace(momentum=options.momentum, **rates))
+    recipe = Planner(None, None, "staf", "size", Budget(steps), 0).job("usual", staf.open(picture)).recipe
+    momentum, factor = map(float, variant.split(":"))
+    rates = {name: factor * getattr(recipe, name) for name in ("rate", "matrix_rate")}
+    return staf.Plan(factory, recipe.replace(momentum=momentum, **rates))
 
 
-def measured(
-    start: str, pictures: list[np.ndarray], plan: staf.Plan, steps: int, options: argparse.Namespace
-) -> dict[str, Any]:
+def measured(start: str, pictures: list[np.ndarray], plan: staf.Plan, steps: int, device: str) -> dict[str, Any]:
     """Mean and standard deviation over the pictures."""
     began = time.monotonic()
-    fits = staf.fit_many(
-        pictures, plan=plan, steps=steps, seed=0, device=options.device, progress=False, at_once=len(pictures)
-    )
+    fits = staf.fit_many(pictures, plan=plan, steps=steps, seed=0, device=device, progress=False, at_once=len(pictures))
     values = [one["psnr"] for one in fits.metrics.values()]
-    row = {"start": start, "steps": steps, "optimiser": plan.recipe.optimiser}
+    row: dict[str, Any] = {"start": start, "steps": steps, "optimiser": plan.recipe.optimiser}
     row |= {"rate": plan.recipe.rate, "momentum": plan.recipe.momentum}
     row |= {"mean": round(statistics.mean(values), 2), "deviation": round(statistics.stdev(values), 2)}
     return {**row, "seconds": round(time.monotonic() - began, 2)}
 
 
-def learnt(teach: list[np.ndarray], options: argparse.Namespace) -> tuple[str, staf.Plan]:
-    """The start, and what it is called in the rows."""
+def learnt(teach: list[np.ndarray], variant: str, options: argparse.Namespace) -> staf.Plan:
+    """A start for the variant's recipe, or one with rates of its own."""
     by_recipe = options.by == "recipe"
-    chosen = usual(options.inner if by_recipe else 10, teach[0], options)
-    start = staf.learn_start(
+    chosen = usual(options.inner if by_recipe else 10, teach[0], options.width, variant)
+    return staf.learn_start(
         teach,
         plan=chosen,
         recipe=chosen.recipe if by_recipe else None,
@@ -75,7 +71,6 @@ def learnt(teach: list[np.ndarray], options: argparse.Namespace) -> tuple[str, s
         at_once=options.at_once,
         device=options.device,
     )
-    return f"learnt by {options.by}, {options.rounds} rounds of {options.at_once} fits of {options.inner} steps", start
 
 
 def main() -> None:
@@ -84,56 +79,50 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=24)
     parser.add_argument("--width", type=int, default=32)
     parser.add_argument("--by", choices=("rates", "recipe"), default="rates")
+    parser.add_argument("--variants", nargs="+", default=["0.95:1"], metavar="MOMENTUM:FACTOR")
     parser.add_argument("--inner", type=int, default=5, help="steps of the fits that teach the start")
-    parser.add_argument("--rounds", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=500, help="0 learns no start")
     parser.add_argument("--at-once", type=int, default=4)
-    parser.add_argument("--usual", type=int, nargs="*", default=[10, 25, 50, 100, 250])
-    parser.add_argument("--adam", type=int, nargs="*", default=[])
     parser.add_argument("--learnt", type=int, nargs="*", default=[5, 10, 25, 50])
     parser.add_argument("--continue-usual", type=int, nargs="*", default=[])
-    parser.add_argument("--momentum", type=float, default=0.95, help="of the usual recipe")
-    parser.add_argument("--factor", type=float, default=1.0, help="of the usual recipe's rates")
-    parser.add_argument("--search", nargs="*", default=[], metavar="MOMENTUM:FACTOR", help="on faces that teach")
+    parser.add_argument("--usual", type=int, nargs="*", default=[10, 25, 50, 100, 250])
+    parser.add_argument("--adam", type=int, nargs="*", default=[])
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--save", type=Path, help="the file of the start")
+    parser.add_argument("--save", type=Path, help="the file of the last start")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     teach, held = faces(options.data, options.size)
     settings = {name: value for name, value in vars(options).items() if name not in ("data", "out", "save")}
-    settings |= {"teach": len(teach), "held_out": len(held)}
+    settings |= {"teach": len(teach), "held_out": len(held), "seconds_of_learning": []}
     rows: list[dict[str, Any]] = []
 
-    def keep(row: dict[str, Any]) -> None:
-        rows.append(row)
-        print(row, flush=True)
+    def keep(start: str, plan: staf.Plan, steps: int) -> None:
+        rows.append(measured(start, held, plan, steps, options.device))
+        print(rows[-1], flush=True)
         if options.out is not None:
             document = {**provenance(options.device), "settings": settings, "rows": rows}
             options.out.write_text(json.dumps(document, indent=1) + "\n")
 
-    for text in options.search:
-        momentum, factor = map(float, text.split(":"))
-        tried = argparse.Namespace(**{**vars(options), "momentum": momentum, "factor": factor})
-        for steps in (25, 50):
-            keep(measured("usual, on faces that teach", teach[:40], usual(steps, teach[0], tried), steps, options))
-    for steps in options.usual:
-        keep(measured("usual", held, usual(steps, held[0], options), steps, options))
+    for variant in options.variants:
+        if options.rounds:
+            began = time.monotonic()
+            start = learnt(teach, variant, options)
+            settings["seconds_of_learning"].append(round(time.monotonic() - began, 1))
+            if options.save is not None:
+                staf.save_start(start, options.save)
+            for steps in options.learnt:
+                # A start for a recipe has that recipe's schedule for each number of steps.
+                own = start.recipe if options.by == "rates" else usual(steps, held[0], options.width, variant).recipe
+                keep(f"learnt by {options.by}", staf.Plan(start.field_factory, own), steps)
+            for steps in options.continue_usual:
+                own = usual(steps, held[0], options.width, variant).recipe
+                keep(f"learnt by {options.by}", staf.Plan(start.field_factory, own), steps)
+        for steps in options.usual:
+            keep("usual", usual(steps, held[0], options.width, variant), steps)
     for steps in options.adam:
         recipe = staf.recipes.paper_celeba().replace(steps=steps, precision="bf16x3")
-        keep(measured("usual", held, staf.Plan(usual(steps, held[0], options).field_factory, recipe), steps, options))
-    if not options.rounds:
-        return
-    began = time.monotonic()
-    label, start = learnt(teach, options)
-    settings["seconds_of_learning"] = round(time.monotonic() - began)
-    if options.save is not None:
-        staf.save_start(start, options.save)
-    for steps in options.learnt:
-        # A start for a recipe has that recipe's schedule for each number of steps.
-        recipe = start.recipe if options.by == "rates" else usual(steps, held[0], options).recipe
-        keep(measured(label, held, staf.Plan(start.field_factory, recipe), steps, options))
-    for steps in options.continue_usual:
-        recipe = usual(steps, held[0], options).recipe
-        keep(measured(label, held, staf.Plan(start.field_factory, recipe), steps, options))
+        factory = usual(steps, held[0], options.width, "0.95:1").field_factory
+        keep("usual", staf.Plan(factory, recipe), steps)
 
 
 if __name__ == "__main__":
