@@ -1,15 +1,21 @@
 """What a cluster costs: the same pictures fitted in this process and by one worker of a Ray cluster, in turn.
 
-`python -m benchmarks.sweeps.cluster_overhead --pairs 4 --out RESULT.json`. Seconds of the clock are what a user waits,
-and mean little where other programs use the machine; seconds of the processor are those of this process and of Ray's
-worker. Ray's services use some of the processor as long as they run, which is stated apart, and so is the start of Ray
-and of its worker with torch, which is paid once a run.
+`python -m benchmarks.sweeps.cluster_overhead --pairs 20 --out RESULT.json`. Both fit with one thread on the same core:
+this process is pinned to it while it fits, and Ray's worker always. Each pair is a ratio of two runs that follow each
+other, in either order. The result is the median of the ratios with an interval that holds the true median with at least
+95% probability, by ranks, whatever the distribution.
+
+`clock` is what a user waits, and means little where other programs use the core; `processor` is what this process and
+the worker use together, which other programs change much less; `with_services` adds what Ray's services used meanwhile.
+The start of Ray and of its worker with torch is paid once a run, and is stated apart.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import math
 import os
 import statistics
 import tempfile
@@ -27,6 +33,7 @@ from staf.many.cluster import SYSTEM
 from staf.planning import recipes
 
 TICKS = os.sysconf("SC_CLK_TCK")
+CORES = os.sched_getaffinity(0)
 
 
 def plan(width: int, steps: int) -> staf.Plan:
@@ -48,14 +55,48 @@ def of_processes(parent: int) -> tuple[float, float]:
     return total[0], total[1]
 
 
+def pin(process: int, cores: set[int]) -> None:
+    """Let all threads of a process run on some cores alone."""
+    for thread in (Path("/proc") / str(process) / "task").iterdir():
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(int(thread.name), cores)
+
+
+def pin_both(cluster: bool) -> None:
+    """The one that fits to the last core; the driver of a cluster to the others, where there are any."""
+    cores = sorted(CORES)
+    pin(os.getpid(), set(cores[:-1] or cores) if cluster else {cores[-1]})
+    for process, command in descendants(os.getpid()).items():
+        if command.startswith("ray::"):
+            pin(process, {cores[-1]})
+
+
 def timed(paths: list[Path], out: Path, chosen: staf.Plan, cluster: str | None) -> dict[str, float]:
     """Seconds of the clock and of the processor for one run; the worker is there from a run before."""
+    pin_both(cluster is not None)
     clock, own, before = time.monotonic(), time.process_time(), of_processes(os.getpid())
     fits = staf.fit_many(paths, plan=chosen, out=out, shards=True, cluster=cluster, device="cpu", progress=False)
     assert len(fits) == len(paths), fits.failures
     workers, services = (now - then for now, then in zip(of_processes(os.getpid()), before, strict=True))
-    used = {"clock": time.monotonic() - clock, "processor": time.process_time() - own + workers, "services": services}
-    return {name: round(value, 2) for name, value in used.items()}
+    processor = time.process_time() - own + workers
+    used = {"clock": time.monotonic() - clock, "processor": processor}
+    # Services run on beside a fit in this process too, which is not its doing.
+    used["with_services"] = processor + (services if cluster is not None else 0.0)
+    return {name: round(value, 3) for name, value in used.items()}
+
+
+def median_and_interval(values: list[float]) -> dict[str, Any]:
+    """The median, and the ranks between which the true one lies with at least 95% probability (none of fewer than 6).
+
+    >>> median_and_interval([5.0, 1.0, 2.0, 6.0, 4.0, 3.0])
+    {'median': 3.5, 'interval': [1.0, 6.0]}
+    """
+    ordered, count, below, rank = sorted(values), len(values), 0.0, 0
+    while below + math.comb(count, rank) / 2**count <= 0.025:
+        below += math.comb(count, rank) / 2**count
+        rank += 1
+    interval = [ordered[rank - 1], ordered[count - rank]] if rank else None
+    return {"median": statistics.median(values), "interval": interval}
 
 
 def main() -> None:
@@ -64,7 +105,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=32)
     parser.add_argument("--width", type=int, default=32)
     parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--pairs", type=int, default=4)
+    parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     import ray
@@ -92,11 +133,10 @@ def main() -> None:
         }
         pairs.append(found)
         print(found, flush=True)
-    overhead = {
-        kind: round(statistics.median(pair["cluster"][kind] / pair["here"][kind] - 1 for pair in pairs), 4)
-        for kind in ("clock", "processor")
-    }
-    print(f"start: {start}; overhead, median of the pairs: {overhead}", flush=True)
+    kinds = ("clock", "processor", "with_services")
+    ratios = {kind: [pair["cluster"][kind] / pair["here"][kind] - 1 for pair in pairs] for kind in kinds}
+    overhead = {kind: median_and_interval([round(ratio, 4) for ratio in found]) for kind, found in ratios.items()}
+    print(f"start: {start}; overhead by the pairs: {overhead}", flush=True)
     settings = {name: value for name, value in vars(options).items() if name != "out"}
     result = {**provenance("cpu"), "load": os.getloadavg(), "settings": settings, "start": start}
     if options.out is not None:

@@ -29,7 +29,7 @@ import torch
 
 import staf
 from staf._machine import provenance
-from staf.many import units as many_units
+from staf.many import writing as many_writing
 from staf.many.cluster import SYSTEM
 from staf.planning import recipes
 from staf.storage.sets.place import Place
@@ -175,7 +175,7 @@ def kill_alone(inputs: Path, out: Path, steps: int, count: int, longest: float, 
         process = os.fork()
         if process == 0:
             # Shards are written often, so that some die between a shard and the index.
-            many_units.SHARD_SECONDS = longest / 20
+            many_writing.SHARD_SECONDS = longest / 20
             drive(inputs, out, steps, None)
             os._exit(0)
         time.sleep(rng.uniform(0.0, longest))

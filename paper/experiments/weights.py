@@ -8,6 +8,7 @@ Rerun the same command to continue an interrupted run.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import statistics
 import sys
@@ -76,15 +77,27 @@ def pictures(folder: Path) -> list[Picture]:
     return found
 
 
-def prepared(picture: Picture, preparation: Preparation | None) -> Any:
-    """The signal of a picture under its own name; one that cannot be read stays a path, and its fit reports it."""
-    try:
-        signal = staf.open(picture.source)
-    except (SignalError, OSError, ValueError):
-        return picture.source
-    signal = staf.Image(preparation(signal.array)) if preparation is not None else signal
-    signal.name = picture.name
-    return signal
+@dataclass(frozen=True)
+class Opening:
+    """Opens a picture when its turn comes, crops and resizes it, and gives it its name."""
+
+    name: str
+    source: Any
+    preparation: Preparation | None
+
+    def __call__(self) -> Any:
+        signal = staf.open(self.source)
+        signal = staf.Image(self.preparation(signal.array)) if self.preparation is not None else signal
+        signal.name = self.name
+        return signal
+
+
+def channels_of(openings: Sequence[Opening]) -> int:
+    """The channels of the first picture that can be read; the fits of the others say what is wrong with them."""
+    for opening in openings:
+        with contextlib.suppress(SignalError, OSError, ValueError):
+            return int(opening().out_features)
+    return 3
 
 
 def plan(options: argparse.Namespace, channels: int) -> staf.Plan:
@@ -105,11 +118,10 @@ def publish(options: argparse.Namespace) -> staf.FieldSet:
         raise ValueError("--licence must say under which terms the images are, because the weights reproduce them")
     given = digits() if options.data == "digits" else pictures(Path(options.data))
     given = given[: options.limit]
-    signals = [prepared(picture, PREPARATIONS.get(known)) for picture in given]
-    channels = next((signal.out_features for signal in signals if hasattr(signal, "out_features")), 3)
-    chosen = plan(options, channels)
+    openings = [Opening(picture.name, picture.source, PREPARATIONS.get(known)) for picture in given]
+    chosen = plan(options, channels_of(openings))
     outcome = staf.fit_many(
-        signals,
+        openings,
         plan=chosen,
         seed=options.seed,
         device=options.device,

@@ -103,6 +103,15 @@ def test_fields_of_a_set_are_shown_and_exported(staf, here, monkeypatch):
     one = library.FittedField(*library.FieldSet("set").load("b"))
     assert np.array_equal(library.open("pictures/b.png").array, one.render(scale=2).array)
     assert "set holds 2 fields: name a folder with --out" in staf("export", "set", "-o", "b.html").refused()
+    assert staf("export", "memory://nowhere/set", "-o", "x").refused().startswith("memory://nowhere/set has")
+
+    # A set behind a URL is shown and exported alike.
+    library.FieldSet("set").copy("memory://here/set")
+    seen.clear()
+    assert staf("view", "memory://here/set", "--no-browse").code == 0
+    assert [status for status, _, _ in seen] == [200, 200, 200, 404]
+    assert staf("export", "memory://here/set", "-o", "from-url", "--scale", 2).out == "from-url: 2 of 2 fields\n"
+    assert (here / "from-url" / "b.png").read_bytes() == (here / "pictures" / "b.png").read_bytes()
     with pytest.raises(FileError, match=r"give build=staf\.FittedField"):
         serve("set", library.load, browse=False)
 

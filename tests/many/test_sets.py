@@ -123,17 +123,17 @@ def test_resume_fits_what_is_missing_and_what_has_changed(paths, tmp_path, monke
 
 
 def test_shards_that_a_killed_run_has_left_are_adopted(paths, tmp_path, monkeypatch):
-    """The process dies between a shard and the index."""
+    """The process dies between a shard and the index, with another field fitted meanwhile."""
 
     def killed(*arguments):
         raise SystemExit(137)
 
-    monkeypatch.setattr("staf.many.units.SHARD_SECONDS", 0.0)
+    monkeypatch.setattr("staf.many.writing.SHARD_SECONDS", 0.0)
     monkeypatch.setattr(SetFolder, "commit", lambda self, entries, failures: killed() if entries else None)
     with pytest.raises(SystemExit):
         fit(paths, tmp_path / "set")
     monkeypatch.undo()
-    assert_resumed_after(1, paths, tmp_path, monkeypatch)
+    assert_resumed_after(2, paths, tmp_path, monkeypatch)
 
 
 def assert_resumed_after(finished, paths, tmp_path, monkeypatch):
@@ -150,7 +150,9 @@ def assert_resumed_after(finished, paths, tmp_path, monkeypatch):
 
 KILLED = """
 import sys
-from staf.many import groups as many_groups, units as many_units
+import time
+from pathlib import Path
+from staf.many import groups as many_groups, writing as many_writing
 from staf.training import train
 from tests.many.test_sets import fit
 
@@ -158,15 +160,17 @@ fitted = []
 
 
 def slow(*arguments, **options):
-    # The third waits to be killed: two are finished, and their shards and entries are written one by one.
+    # The third waits to be killed: two are finished, and their shards are written one by one.
     if len(fitted) == 2:
+        while len(list(Path(sys.argv[1]).glob("shards/[!.]*"))) < 2:
+            time.sleep(0.01)
         print("fitting", flush=True)
         sys.stdin.read()
     fitted.append(options["names"])
     return train(*arguments, **options)
 
 
-many_units.SHARD_SECONDS, many_groups.train = 0.0, slow
+many_writing.SHARD_SECONDS, many_groups.train = 0.0, slow
 fit(sys.argv[2:], sys.argv[1])
 """
 
@@ -226,7 +230,7 @@ def test_a_full_disk_keeps_what_is_written_and_says_how_to_continue(paths, tmp_p
                 raise WriteError(errno.ENOSPC, f"cannot write {path}: the disk is full")
         real(path, data)
 
-    monkeypatch.setattr("staf.many.units.SHARD_SECONDS", 0.0)
+    monkeypatch.setattr("staf.many.writing.SHARD_SECONDS", 0.0)
     monkeypatch.setattr(place, "atomic_write", full)
     with pytest.raises(WriteError, match=r"disk is full; 3 fields are in .*resume=True"):
         fit(paths, tmp_path / "set")

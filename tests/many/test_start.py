@@ -30,10 +30,31 @@ def plan(steps):
 
 def test_pictures_that_were_not_seen_are_fitted_in_fewer_steps(tmp_path):
     start = learn_start(faces(12), plan=plan(5), steps=3, rounds=20, at_once=4, progress=False)
+    assert_better_than_usual(start, 10, tmp_path)
+
+
+def test_a_start_for_a_recipe_leads_further_than_twice_its_steps(tmp_path):
+    options = {"steps": 8, "rounds": 6, "at_once": 6, "progress": False, "device": "cpu"}
+    start = learn_start(faces(12), plan=plan(8), recipe=plan(1).recipe, **options)
+    assert start.recipe == plan(8).recipe
+    assert_better_than_usual(start, 16, tmp_path)
+
+
+def test_one_round_goes_to_the_mean_end_of_fits():
+    pictures = faces(3)
+    options = {"plan": plan(4), "progress": False, "device": "cpu"}
+    start = learn_start(pictures, recipe=plan(4).recipe, steps=4, rounds=1, at_once=3, **options)
+    ends = [fit.module.state_dict() for fit in staf.fit_many(pictures, **options)]
+    for name, tensor in start.field().state_dict().items():
+        torch.testing.assert_close(tensor, torch.stack([end[name] for end in ends]).mean(0))
+
+
+def assert_better_than_usual(start, steps, tmp_path):
+    """A start leads pictures that it has not seen further than so many usual steps, and so does its file."""
     held_out = faces(4, seed=1)
-    usual = staf.fit_many(held_out, plan=plan(10), progress=False).mean_psnr
+    usual = staf.fit_many(held_out, plan=plan(steps), progress=False).mean_psnr
     learnt = staf.fit_many(held_out, plan=start, progress=False).mean_psnr
-    assert learnt > usual + 2, "three steps after twenty rounds lead further than ten"
+    assert learnt > usual + 2
     loaded = load_start(save_start(start, tmp_path / "start.safetensors"))
     assert loaded.recipe == start.recipe
     assert loaded.reasons == {"start": start.reasons["start"]}

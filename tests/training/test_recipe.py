@@ -34,7 +34,7 @@ def test_epoch_recipes_of_the_paper():
 
 
 def test_plain_data_round_trip_through_json():
-    recipe = recipes.default(steps=7).replace(seconds=3.0, freeze_activations_from=2)
+    recipe = recipes.default(steps=7).replace(seconds=3.0, freeze_activations_from=2, momentum=0.8)
     assert Recipe.from_plain(json.loads(json.dumps(recipe.to_plain()))) == recipe
 
 
@@ -48,6 +48,7 @@ def test_plain_data_round_trip_through_json():
         ({"steps": 1, "rate": -1.0}, "rate must be positive, got -1.0"),
         ({"steps": 1, "matrix_rate": float("nan")}, "matrix_rate must be positive"),
         ({"steps": 1, "phase_rate": -1.0}, "phase_rate must not be negative"),
+        ({"steps": 1, "momentum": 1.0}, "momentum must be at least 0 and below 1, got 1.0"),
         ({"steps": 1, "optimiser": "sgd"}, "adam, muon, soap, learnt, got 'sgd'"),
         ({"steps": 1, "convention": "middle"}, "convention"),
         ({"steps": 1, "precision": "fp8"}, "precision"),
@@ -61,8 +62,8 @@ def test_wrong_values_are_named(arguments, message):
 
 
 def test_unknown_entries_are_refused():
-    with pytest.raises(ValueError, match="no entry momentum"):
-        Recipe.from_plain({"steps": 1, "momentum": 0.9})
+    with pytest.raises(ValueError, match="no entry speed"):
+        Recipe.from_plain({"steps": 1, "speed": 0.9})
 
 
 def test_replace_swaps_steps_and_epochs():

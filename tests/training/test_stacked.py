@@ -88,10 +88,21 @@ def test_divergence_keeps_the_best_weights():
 def test_each_network_is_measured_by_its_own_values_at_the_points_asked_for(together):
     fields = [field(omega0=omega0) for omega0 in (5.0, 20.0, 60.0)]
     problem = StackedTask([task(picture(i, *size)) for i, size in enumerate([(12, 10), (7, 9), (3, 4)])])
-    predicts = predictors(StackedField(fields), problem, Execution(), chunk=50, together=together)
+    predicts, _ = predictors(StackedField(fields), problem, Execution(), chunk=50, together=together)
     for single, alone, predict in zip(problem.tasks, fields, predicts, strict=True):
         for points in (single.coordinates, single.coordinates.flip(0), torch.zeros(5, 2, dtype=torch.float64)):
             torch.testing.assert_close(predict(points), alone(points))
+
+
+def test_several_are_measured_at_once_as_each_is_alone():
+    tasks = [task(picture(i, 14, 12)) for i in range(3)]
+    values = torch.rand(3, 14 * 12, tasks[0].out_features, generator=torch.Generator().manual_seed(0)) * 1.2
+    found = tasks[0].evaluate_each(tasks[1:], values)
+    for single, own, measures in zip(tasks, values, found, strict=True):
+        shown = single.reconstruction.array
+        assert measures == pytest.approx(single.evaluate(lambda _, own=own: own))
+        assert (shown == single.reconstruction.array).all()
+    assert tasks[0].evaluate_each([task(picture(1, 12, 14))], values[:2]) is None
 
 
 def test_frozen_parts_stay_and_are_copied_back():

@@ -14,7 +14,7 @@ from staf._documents import Document
 from staf.cli.counting import Counting
 from staf.cli.drawing import check_suffix, write_field
 from staf.cli.errors import UserError, is_mistake, one_line
-from staf.cli.kinds import kind_of_field, options_of
+from staf.cli.kinds import is_url, kind_of_field, options_of
 from staf.cli.options import Device, Flag, device_name
 from staf.cli.outputs import prepare_file, prepare_folder, refuse_existing
 from staf.cli.terminal import Terminal
@@ -35,8 +35,8 @@ HOLDING = (".html", ".onnx", ".c", ".glsl", ".wgsl")
 class ExportShared:
     """Options of `staf export` for every kind of signal."""
 
-    field: Annotated[Positional[Path], arg(metavar="FIELD")]
-    """A fitted field, or a folder that holds fitted fields."""
+    field: Annotated[Positional[str], arg(metavar="FIELD")]
+    """A fitted field, a folder that holds fitted fields, or the URL of a set."""
     out: Annotated[Path, arg(aliases=["-o"], metavar="FILE")]
     """What to write: a file whose suffix decides the format, or for a folder of fit-many another folder."""
     format: Annotated[str | None, arg(metavar="SUFFIX", help_behavior_hint="")] = None
@@ -69,9 +69,9 @@ def _options(kind: str) -> type[ExportShared]:
 def run(options: Export, terminal: Terminal) -> int:
     """Find the field or fields, write each, say what was written."""
     how, device = options.how(), device_name(options.device)
-    source = options.field
+    source = Path(options.field)
     many = source.is_dir() and not (source / MODEL).is_file() and not (source / WINDOWS).is_file()
-    if many:
+    if many or is_url(options.field):
         return _export_many(options, terminal, how, device)
     if options.format is not None:
         raise UserError(f"--format is for a folder of fit-many; here the suffix of --out decides, got {options.out}")
@@ -89,7 +89,7 @@ def run(options: Export, terminal: Terminal) -> int:
         prepare_file(options.out, overwrite=options.overwrite)
         size = write_field(field.to(device), options.out, how, device=device, title="export", show=options.progress)
     terminal.say(f"{options.out}: {view.size_in_words(size)}")
-    terminal.finish({"verb": "export", "field": str(source), "out": str(options.out), **size})
+    terminal.finish({"verb": "export", "field": options.field, "out": str(options.out), **size})
     return 0
 
 
@@ -99,7 +99,7 @@ def _export_holding(options: Export, terminal: Terminal, field: FittedField, how
     prepare_file(options.out, overwrite=options.overwrite)
     size = _write_holding(options, field, options.out)
     terminal.say(f"{options.out}: {size / 1000:,.0f} kB, the field itself")
-    terminal.finish({"verb": "export", "field": str(options.field), "out": str(options.out), "bytes": size})
+    terminal.finish({"verb": "export", "field": options.field, "out": str(options.out), "bytes": size})
     return 0
 
 
@@ -132,9 +132,9 @@ def _export_windows(options: Export, how: Document, device: str) -> tuple[View[A
     if options.out.suffix.lower() in HOLDING:
         raise UserError(
             f"{options.field} holds a field for each window, and a {options.out.suffix} file holds one: export one of "
-            f"{options.field / 'fields'}, or all of it as .wav"
+            f"{Path(options.field) / 'fields'}, or all of it as .wav"
         )
-    whole = load_windows(options.field)
+    whole = load_windows(Path(options.field))
     check_suffix(whole.signal.view, options.out, whole.signal.view.suffixes())
     prepare_file(options.out, overwrite=options.overwrite)
     rate = how["rate"] or whole.signal.rate
@@ -171,7 +171,7 @@ def _export_many(options: Export, terminal: Terminal, how: Document, device: str
     terminal.say(f"{options.out}: {len(written):,} of {count_all:,} fields")
     for name, message in failed.items():
         terminal.note(f"{name} failed: {message}")
-    document = {"verb": "export", "field": str(options.field), "out": str(options.out)}
+    document = {"verb": "export", "field": options.field, "out": str(options.out)}
     terminal.finish({**document, "files": written, "failed": failed})
     return 1 if failed else 0
 
@@ -181,7 +181,7 @@ def _targets(options: Export) -> tuple[dict[str, tuple[Callable[[], FittedField]
     from staf.cli.many_fields import fields_in
     from staf.kinds import from_metadata
 
-    if not any((options.field / name).is_file() for name in (MANY, SET)):
+    if not is_url(options.field) and not any((Path(options.field) / name).is_file() for name in (MANY, SET)):
         known_as = f"{MODEL}, {WINDOWS}, {MANY} or {SET}"
         raise UserError(f"{options.field} holds no {known_as}: it is not a folder that staf wrote")
     files = fields_in(options.field)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tyro.conf import Positional, arg
 
 from staf.cli.errors import UserError, did_you_mean
+from staf.cli.kinds import is_url
 from staf.cli.many_options import INDEX, ManyOptions, kept_when_stopped
 from staf.cli.options import MODEL_NAMES, BudgetOptions, Flag
 from staf.cli.outputs import MEBIBYTE, default_folder, prepare_folder
@@ -145,11 +146,6 @@ def _answering() -> Iterator[None]:
         yield
     except (ConnectionError, FileExistsError) as error:
         raise UserError(str(error)) from error
-
-
-def is_url(place: str) -> bool:
-    """Whether a place is named by a URL."""
-    return "://" in place
 
 
 def _files(folder: str) -> list[str]:

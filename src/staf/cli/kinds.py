@@ -70,6 +70,11 @@ def kind_of_field(words: Sequence[str], default: str = DEFAULT) -> str:
     for word in words:
         if word.startswith("-"):
             continue
+        if is_url(word):
+            kind = _kind_of_set(word)
+            if kind is not None:
+                return kind
+            continue
         if (Path(word) / "windows.json").is_file():
             return "audio"
         for path in _files([word, *_fields_in(Path(word))]):
@@ -90,6 +95,26 @@ def kind_of_field(words: Sequence[str], default: str = DEFAULT) -> str:
         # Options depend on what the field is, so that this comes before any complaint about them.
         read_header(missing[0])
     return default
+
+
+def is_url(place: str) -> bool:
+    """Whether a place is named by a URL.
+
+    >>> is_url("s3://bucket/set"), is_url("folder/set")
+    (True, False)
+    """
+    return "://" in place
+
+
+def _kind_of_set(url: str) -> str | None:
+    """The kind of the first field of a set behind a URL; None where there is none: the verb says why."""
+    from staf.storage.field_set import FieldSet
+
+    try:
+        signals = [entry.signal for entry in FieldSet(url).entries[:1]]
+    except (OSError, ImportError, ValueError):
+        return None
+    return next((str(signal["kind"]) for signal in signals if signal is not None and "kind" in signal), None)
 
 
 def _files(words: Sequence[str]) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""The fields of a folder that fit-many wrote, with a file for each or as a set of shards."""
+"""The fields of a folder or URL that fit-many wrote, with a file for each or as a set of shards."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from staf._documents import Entries
 from staf.api import FittedField, load
+from staf.cli.kinds import is_url
 from staf.storage import FieldFolder, FileError, read_header
 from staf.storage.field_set import FieldSet
 from staf.storage.folder import is_file_name
@@ -23,12 +24,12 @@ class OneOfMany:
     signal: Callable[[], Entries]
 
 
-def fields_in(folder: Path) -> dict[str, OneOfMany]:
-    """The fields of a folder by name; names are those of files."""
-    if not (folder / SET).is_file():
+def fields_in(folder: str) -> dict[str, OneOfMany]:
+    """The fields of a folder or URL by name; names are those of files."""
+    if not is_url(folder) and not (Path(folder) / SET).is_file():
         return {
             name: OneOfMany(partial(load, path), partial(_signal_of_file, path))
-            for name, path in FieldFolder(folder).files().items()
+            for name, path in FieldFolder(Path(folder)).files().items()
         }
     fields = FieldSet(folder)
     for name in fields.names:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
@@ -18,12 +17,12 @@ from staf.cli.terminal import Terminal
 class View:
     """Show a fitted field in the browser; it is read again when its file changes. Ctrl-C ends it.
 
-    FIELD is the file of a field, the folder of a run, or of fit-many (with or without --shards), whose fields are
-    listed. The server answers on this machine alone, at an address with a secret.
+    FIELD is the file of a field, the folder of a run, or what fit-many wrote, a folder (with or without --shards) or
+    a URL, whose fields are listed. The server answers on this machine alone, at an address with a secret.
     """
 
-    field: Annotated[Positional[Path], arg(metavar="FIELD")]
-    """A fitted field, or a folder that holds fitted fields."""
+    field: Annotated[Positional[str], arg(metavar="FIELD")]
+    """A fitted field, a folder that holds fitted fields, or the URL of a set."""
     browse: Annotated[bool, arg(help_behavior_hint="")] = True
     """Open the browser, which is the default, or only print the address."""
     json: Flag = False
@@ -44,7 +43,7 @@ def run(options: View, terminal: Terminal) -> int:
         server = serve(options.field, load, build=FittedField, browse=options.browse)
     with server:
         terminal.say(f"{server.address} (Ctrl-C ends it)")
-        terminal.finish({"verb": "view", "field": str(options.field), "address": server.address})
+        terminal.finish({"verb": "view", "field": options.field, "address": server.address})
         try:
             server.wait()
         except KeyboardInterrupt:

@@ -12,6 +12,7 @@ from typing import Any
 from staf._extras import need
 from staf._files import WriteError
 from staf.many.units import Source, Tally, UnitFitter, Work, unit_size, with_hint
+from staf.many.writing import ShardWriter
 from staf.storage.sets import Entry, SetFolder
 from staf.training.progress import Progress
 
@@ -41,7 +42,8 @@ def fit_unit(unit: list[Source], work: Work) -> tuple[list[Entry], dict[str, str
         failures.update(failed)
 
     fitter = UnitFitter(work)
-    fitter.fit(fitter.prepare(unit), collect, Tally(Progress(None, None, "none"), len(unit)))
+    with ShardWriter(fitter.place, collect) as writer:
+        fitter.fit(fitter.prepare(unit), writer, Tally(Progress(None, None, "none"), len(unit)))
     return entries, failures
 
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import torch
 
-from staf.api import Fit, as_callbacks, as_signal, choose_device
+from staf.api import Fit, as_callbacks, choose_device
 from staf.many.groups import Share, capacity, fit_group, together
 from staf.many.plans import Job, PlanBy, Planner
 from staf.many.sets import fit_set, names_of
-from staf.many.units import Work
+from staf.many.units import Work, signal_of
 from staf.planning.plans import Budget, Plan, points_of
 from staf.storage.folder import FieldFolder
 from staf.storage.sets import SetFolder
@@ -97,9 +97,10 @@ def fit_many(
     each network after each group of steps, which has its `name`; `on_plan(plan, names)` once before the training for
     the signals that share a plan.
 
-    Signals that cannot be read are reported in `failures`, and the others are fitted. With `out` each finished field is
-    written to `out/fields/NAME.safetensors` and listed in `out/index.json`. `resume` skips those that are there, which
-    must have been fitted with the same seed, recipe and network.
+    A source is what `staf.open` takes, or a function without arguments that returns it, for what shall be read or made
+    when its turn comes. Signals that cannot be read are reported in `failures`, and the others are fitted. With `out`
+    each finished field is written to `out/fields/NAME.safetensors` and listed in `out/index.json`. `resume` skips those
+    that are there, which must have been fitted with the same seed, recipe and network.
 
     With `shards`, or where `out` is a URL, fields are written many in a file, with one index, for sets of thousands and
     more (`staf.FieldSet`). Each then depends on its own signal alone: signals of one size have one plan, the budget is
@@ -199,7 +200,7 @@ def _jobs(sources: Iterable[Any], planner: Planner, outcome: ManyFits) -> list[J
     readable = []
     for name, source in zip(names_of(given), given, strict=True):
         try:
-            signal = as_signal(source)
+            signal = signal_of(source)
         except (ValueError, OSError, TypeError) as error:
             outcome.failures[name] = str(error)
             continue

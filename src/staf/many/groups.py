@@ -85,6 +85,10 @@ def together(jobs: Sequence[Job], most: int) -> list[Job]:
 
 def capacity(jobs: Sequence[Job], device: torch.device) -> int:
     """How many networks fit into two thirds of the free memory, judged by the largest signal."""
-    free = torch.cuda.mem_get_info(device)[0] * 2 // 3 if device.type == "cuda" else 2 * 2**30
+    free = 2 * 2**30
+    if device.type == "cuda":
+        # What earlier groups had is still torch's, and given back where it is needed.
+        unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        free = (torch.cuda.mem_get_info(device)[0] + unused) * 2 // 3
     largest = max(job.recipe.batch_size(points_of(job.signal)) for job in jobs)
     return int(max(1, min(256, free // (largest * BYTES_PER_POINT))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from staf._files import WriteError
 from staf.many.cluster import connected, run_on_cluster
 from staf.many.units import Prepared, Source, Tally, UnitFitter, Work, unit_size, with_hint
+from staf.many.writing import ShardWriter
 from staf.planning.plans import Plan
 from staf.storage.folder import unique_names
 from staf.storage.sets import SetFolder
@@ -89,11 +90,11 @@ def _run_here(
     tally: Tally,
     on_plan: Callable[[Plan, list[str]], None] | None,
 ) -> None:
-    """Units one after another; the next one is read while this one trains."""
+    """Units one after another; while one trains, the next is read and the last is written."""
     size = unit_size(fitter.work, fitter.device.type)
     units = [sources[start : start + size] for start in range(0, len(sources), size)]
     told: set[object] = set()
-    with ThreadPoolExecutor(1) as reader:
+    with ThreadPoolExecutor(1) as reader, _hinted(folder), ShardWriter(fitter.place, folder.commit) as writer:
         coming = reader.submit(fitter.prepare, units[0]) if units else None
         for number in range(len(units)):
             assert coming is not None
@@ -105,7 +106,12 @@ def _run_here(
                     alike = [job for job in prepared.jobs if job.key == key]
                     on_plan(alike[0].plan, [job.name for job in alike])
                     told.add(key)
-            try:
-                fitter.fit(prepared, folder.commit, tally)
-            except WriteError as error:
-                raise with_hint(error, folder) from error
+            fitter.fit(prepared, writer, tally)
+
+
+@contextlib.contextmanager
+def _hinted(folder: SetFolder) -> Iterator[None]:
+    try:
+        yield
+    except WriteError as error:
+        raise with_hint(error, folder) from error

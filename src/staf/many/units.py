@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,27 +15,21 @@ from staf._jsonable import digest
 from staf.api import Fit, as_signal, choose_device
 from staf.many.groups import Share, capacity, fit_group, together
 from staf.many.plans import Job, PlanBy, Planner
+from staf.many.writing import ShardWriter
 from staf.planning.plans import Budget, Plan, points_of
-from staf.storage.sets import Entry, Finished, Place, SetFolder
-from staf.storage.sets.folder import entries_of
+from staf.storage.sets import Finished, Place, SetFolder
 from staf.tasks import task_for
 from staf.training import Callback, Recipe
 from staf.training.checkpoint import fingerprint
 from staf.training.progress import Progress
 
-# Finished fields are written when they take so many bytes, or so many seconds after the last ones: what a killed
-# process can lose.
-SHARD_BYTES, SHARD_SECONDS = 2**27, 30.0
-
 # Signals of a unit: enough for one group on a GPU; on a CPU few enough to spread over the workers.
 UNIT_ON_GPU, UNIT_ON_CPU = 256, 16
-
-Commit = Callable[[Sequence[Entry], dict[str, str]], None]
 
 
 @dataclass(frozen=True)
 class Source:
-    """A signal to fit: its name, what `staf.open` takes, its tags, and the key of the field that the set has of it."""
+    """A signal to fit: its name, what `signal_of` takes, its tags, and the key of the field that the set has of it."""
 
     name: str
     given: Any
@@ -103,7 +97,7 @@ class UnitFitter:
         out = Prepared()
         for source in unit:
             try:
-                signal = as_signal(source.given)
+                signal = signal_of(source.given)
             except (ValueError, OSError, TypeError) as error:
                 out.failures[source.name] = str(error)
                 continue
@@ -115,28 +109,18 @@ class UnitFitter:
                 out.keys[source.name], out.tags[source.name] = key, source.tags
         return out
 
-    def fit(self, prepared: Prepared, commit: Commit, tally: Tally) -> None:
-        """Fit what is prepared; `commit` gets the entries of each shard when it is written."""
-        pending = _Pending(self.place, commit)
-        commit([], prepared.failures)
+    def fit(self, prepared: Prepared, writer: ShardWriter, tally: Tally) -> None:
+        """Fit what is prepared and hand it to the writer, whose block waits until all is written."""
+        writer.fail(prepared.failures)
         groups: dict[Hashable, list[Job]] = {}
         for job in prepared.jobs:
             groups.setdefault((job.key, points_of(job.signal)), []).append(job)
-        try:
-            with _one_thread() if self._exact else contextlib.nullcontext():
-                for waiting in groups.values():
-                    for job, fit in self._fits(waiting, tally):
-                        pending.add(_finished(job, fit, prepared))
-                        if fit.stopped.startswith("diverged"):
-                            pending.failures[job.name] = fit.stopped
-        except WriteError:
-            raise
-        except BaseException:
-            # Ctrl-C, or a bug in one group: what is finished is kept.
-            with contextlib.suppress(WriteError):
-                pending.write()
-            raise
-        pending.write()
+        with _one_thread() if self._exact else contextlib.nullcontext():
+            for waiting in groups.values():
+                for job, fit in self._fits(waiting, tally):
+                    failure = fit.stopped if fit.stopped.startswith("diverged") else None
+                    writer.add(_finished(job, fit, prepared), failure)
+        writer.write()
 
     def _fits(self, waiting: list[Job], tally: Tally) -> Iterator[tuple[Job, Fit]]:
         while waiting:
@@ -152,31 +136,19 @@ class UnitFitter:
             yield from zip(group, fits, strict=True)
 
 
-class _Pending:
-    """Finished fields that are not written yet."""
-
-    def __init__(self, place: Place, commit: Commit) -> None:
-        self.place, self.commit = place, commit
-        self.fields: list[Finished] = []
-        self.failures: dict[str, str] = {}
-        self._bytes, self._since = 0, time.monotonic()
-
-    def add(self, finished: Finished) -> None:
-        self.fields.append(finished)
-        self._bytes += finished.bytes
-        if self._bytes >= SHARD_BYTES or time.monotonic() - self._since >= SHARD_SECONDS:
-            self.write()
-
-    def write(self) -> None:
-        fields, failures = self.fields, self.failures
-        if fields:
-            self.commit(entries_of(self.place, fields), failures)
-        self.fields, self.failures, self._bytes, self._since = [], {}, 0, time.monotonic()
-
-
 def _finished(job: Job, fit: Fit, prepared: Prepared) -> Finished:
     metadata = {**fit.field.metadata, "tags": prepared.tags[job.name]}
     return Finished.of(job.name, prepared.keys[job.name], fit.module, metadata)
+
+
+def signal_of(source: Any) -> Any:
+    """The signal of a source; a function is called first, so that what it opens is read when its turn comes.
+
+    >>> import numpy as np
+    >>> signal_of(lambda: np.zeros((2, 3), np.uint8))
+    Image('image', 3x2 grey, uint8)
+    """
+    return as_signal(source() if callable(source) else source)
 
 
 def key_of(job: Job, seed: int) -> str:

@@ -15,6 +15,11 @@ SIGMA = 1.5
 # itself, and a small one few calls.
 BAND = 256
 FEW = 2**18
+# Small images whose similarity is computed at once.
+TOGETHER = 64
+# Sides of up to so many samples are filtered by a product with a banded matrix: torch's convolutions in float64 take
+# several times as long there.
+SHORT = 256
 
 
 def ssim(
@@ -57,15 +62,52 @@ def ssim(
     return total / (positions * (prediction.shape[1] - len(columns) + 1) * prediction.shape[2])
 
 
+def ssim_of_each(
+    predictions: Float[Tensor, "b h w c"],
+    targets: Float[Tensor, "b h w c"],
+    *,
+    data_range: float | tuple[float, float],
+) -> Float[Tensor, " b"]:
+    """`ssim` of each of several small images of one size, in a few calls for all of them.
+
+    >>> images = torch.rand(5, 12, 16, 3)
+    >>> ssim_of_each(images, images, data_range=1.0).tolist()
+    [1.0, 1.0, 1.0, 1.0, 1.0]
+    """
+    low, high = limits(data_range)
+    rows, columns = (_weights(side, predictions.device) for side in predictions.shape[1:3])
+    found = []
+    for some, of_them in zip(predictions.split(TOGETHER), targets.split(TOGETHER), strict=True):
+        x = (some.clamp(low, high) - low).double().movedim(3, 1).flatten(0, 1)
+        y = (of_them - low).double().movedim(3, 1).flatten(0, 1)
+        found.append(_similarity(x, y, rows, columns, high - low).unflatten(0, (len(some), -1)).mean((1, 2, 3)))
+    return torch.cat(found)
+
+
 def _similarity(x: Tensor, y: Tensor, rows: Tensor, columns: Tensor, peak: float) -> Tensor:
     """The similarity at every position of (c, h, w) arrays, in float64: variances are differences of close numbers."""
     c1, c2 = (0.01 * peak) ** 2, (0.03 * peak) ** 2
-    moments = torch.stack([x, y, x * x, y * y, x * y]).flatten(0, 1)[:, None]
-    smooth = functional.conv2d(functional.conv2d(moments, rows.view(1, 1, -1, 1)), columns.view(1, 1, 1, -1))
-    mean_x, mean_y, square_x, square_y, product = smooth[:, 0].unflatten(0, (5, -1))
+    moments = torch.stack([x, y, x * x, y * y, x * y]).flatten(0, 1)
+    mean_x, mean_y, square_x, square_y, product = _windowed(moments, rows, columns).unflatten(0, (5, -1))
     variance_x, variance_y, covariance = square_x - mean_x**2, square_y - mean_y**2, product - mean_x * mean_y
     luminance = (2 * mean_x * mean_y + c1) / (mean_x**2 + mean_y**2 + c1)
     return luminance * (2 * covariance + c2) / (variance_x + variance_y + c2)
+
+
+def _windowed(images: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+    """Weighted means of (n, h, w) at every position of the window."""
+    height, width = images.shape[1:]
+    if max(height, width) <= SHORT:
+        return _banded(rows, height) @ images @ _banded(columns, width).mT
+    along = functional.conv2d(images[:, None], rows.view(1, 1, -1, 1))
+    return functional.conv2d(along, columns.view(1, 1, 1, -1))[:, 0]
+
+
+def _banded(weights: Tensor, side: int) -> Tensor:
+    """The matrix (positions, side) whose rows are the window at each position."""
+    positions = side - len(weights) + 1
+    place = torch.arange(positions, device=weights.device)[:, None] + torch.arange(len(weights), device=weights.device)
+    return weights.new_zeros(positions, side).scatter_(1, place, weights.expand(positions, -1))
 
 
 def _weights(side: int, device: torch.device) -> Tensor:

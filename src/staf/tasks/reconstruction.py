@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
 import torch
@@ -76,6 +77,23 @@ class Reconstruction:
         prediction, target = self.predict(predict), self.target.float()
         self.reconstruction = reconstructed(self.signal, self.transform, prediction)
         return self.signal.measures(prediction, target)
+
+    def evaluate_each(self, others: Sequence[Self], values: Tensor) -> list[dict[str, float]] | None:
+        """`evaluate` of this task and others by what each network predicts, (networks, points, c), all at once.
+
+        None where the kind of signal has no measures for several, where sizes differ, and in classes that evaluate
+        otherwise.
+        """
+        tasks, measures = [self, *others], getattr(self.signal, "measures_of_each", None)
+        own_way = type(self).evaluate is not Reconstruction.evaluate
+        if own_way or measures is None or any(task.signal.shape != self.signal.shape for task in tasks):
+            return None
+        clamped = torch.stack([task.transform.clamp(own).float() for task, own in zip(tasks, values, strict=True)])
+        found: list[dict[str, float]] | None = measures(clamped, torch.stack([task.target.float() for task in tasks]))
+        if found is not None:
+            for task, own in zip(tasks, clamped.cpu(), strict=True):
+                task.reconstruction = reconstructed(task.signal, task.transform, own)
+        return found
 
     def predict(self, predict: Predict) -> Tensor:
         """Every point's fitted number (n, c), clamped to its range, without holding all coordinates at once."""

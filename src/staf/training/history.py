@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,10 +30,14 @@ class History:
     seconds: list[float] = field(default_factory=list)
 
     def append(self, step: int, loss: float, multiplier: float, seconds: float) -> None:
-        self.step.append(step)
-        self.loss.append(loss)
-        self.multiplier.append(multiplier)
-        self.seconds.append(seconds)
+        self.extend(step, [loss], [multiplier], seconds)
+
+    def extend(self, first: int, losses: Sequence[float], multipliers: Sequence[float], seconds: float) -> None:
+        """Rows of steps from `first` on, which were looked at together."""
+        self.step.extend(range(first, first + len(losses)))
+        self.loss.extend(losses)
+        self.multiplier.extend(multipliers)
+        self.seconds.extend([seconds] * len(losses))
 
     def __len__(self) -> int:
         return len(self.step)

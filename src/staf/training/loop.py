@@ -157,8 +157,7 @@ class Loop:
         for course, column in zip(self.courses, losses.unbind(1), strict=True):
             if course.stopped is None:
                 course.steps = self.step
-                for i, loss in enumerate(column.tolist()):
-                    course.history.append(step + i, loss, multipliers[i], self.seconds)
+                course.history.extend(step, column.tolist(), multipliers, self.seconds)
         return losses
 
     def _start_clock(self, bar: Shown) -> None:
@@ -246,7 +245,7 @@ class Loop:
             watched = getattr(bar, "watched", None)
             if watched is not None and len(predicts) == 1:
                 predicts = [watched(predicts[0], self.trainee.task.points)]
-            metrics = [task.evaluate(p) for task, p in zip(self.trainee.tasks, predicts, strict=True)]
+            metrics = self.trainee.evaluate(predicts)
         except KeyboardInterrupt:
             if not interruption or self._all_diverged():
                 raise

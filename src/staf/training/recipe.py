@@ -14,6 +14,7 @@ OptimiserName = Literal["adam", "muon", "soap", "learnt"]
 Precision = Literal["fp32", "bf16x3", "tf32", "tf32-then-bf16x3"]
 
 
+MUON_MOMENTUM = 0.95
 # Beyond it floats count no single steps any more.
 MOST = 2**53
 
@@ -25,9 +26,9 @@ class Recipe:
     `steps` counts optimiser steps; with `epochs` given instead, a step is one mini-batch of `batch` points and an
     epoch visits every point once. `batch=None` is the full batch. Learning rates: `rate` is Adam's (and SOAP's on the
     first and the last layer), `matrix_rate` is Muon's or SOAP's on the hidden matrices, `table_rate` is Adam's on the
-    tables of hash grids, and the rates of C, Omega and Phi are multiples of `rate`. Half of `table_decay` times the
-    squares of the tables is added to the loss. The optimiser "learnt" is gradient descent with the rates that a field
-    of `staf.learn_start` brings along, times `rate`.
+    tables of hash grids, and the rates of C, Omega and Phi are multiples of `rate`. `momentum` is Muon's; few steps
+    want less of it. Half of `table_decay` times the squares of the tables is added to the loss. The optimiser "learnt"
+    is gradient descent with the rates that a field of `staf.learn_start` brings along, times `rate`.
 
     >>> Recipe(steps=100, batch=None).total_steps(points=65536)
     100
@@ -43,6 +44,7 @@ class Recipe:
     matrix_rate: float = 3e-3
     table_rate: float = 1e-2
     table_decay: float = 0.0
+    momentum: float = MUON_MOMENTUM
     amplitude_rate: float = 1.0
     frequency_rate: float = 1.0
     phase_rate: float = 1.0
@@ -78,6 +80,8 @@ class Recipe:
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):
                 raise ValueError(f"{name} must not be negative, got {value}")
+        if not 0 <= self.momentum < 1:
+            raise ValueError(f"momentum must be at least 0 and below 1, got {self.momentum}")
         if self.seconds is not None and not self.seconds > 0:
             raise ValueError(f"seconds must be positive, got {self.seconds}")
         if self.target_db is not None and not math.isfinite(self.target_db):
@@ -120,6 +124,9 @@ class Recipe:
         """JSON-able data from which `from_plain` makes an equal recipe."""
         data = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         data["schedule"] = schedules.to_plain(self.schedule)
+        # Recipes that do not change it are written as they were before there was this entry.
+        if self.momentum == MUON_MOMENTUM:
+            del data["momentum"]
         return data
 
     @classmethod

@@ -174,8 +174,8 @@ def starts_of(fields: Sequence[nn.Module]) -> Sequence[nn.Module]:
 
 def predictors(
     stack: StackedField, task: StackedTask, execution: Execution, *, chunk: int, together: bool
-) -> list[Predict]:
-    """Each network's values, as `prediction.predictor` has them.
+) -> tuple[list[Predict], Tensor | None]:
+    """Each network's values, as `prediction.predictor` has them; and those of all (networks, points, c), where known.
 
     `together`, one pass of all networks over all points answers for the points that were fitted: a pass over few points
     takes the host longer than the GPU.
@@ -199,4 +199,4 @@ def predictors(
 
         return predict
 
-    return [of(network) for network in range(task.networks)]
+    return [of(network) for network in range(task.networks)], values

@@ -24,8 +24,9 @@ Predict = Callable[[Tensor], Tensor]
 class Task(Protocol):
     """A problem to solve: signal + operator + loss + how to evaluate it.
 
-    A task may have `callbacks()`, which the trainer calls before those of the user, and `confirm(predict)`, which is
-    asked in place of `evaluate` whether a target is reached: where `evaluate` looks at what training may not see.
+    A task may have `callbacks()`, which the trainer calls before those of the user, `confirm(predict)`, which is asked
+    in place of `evaluate` whether a target is reached, where `evaluate` looks at what training may not see, and
+    `evaluate_each(others, values)`, which evaluates several at once, or returns None.
     """
 
     in_features: int

@@ -40,15 +40,14 @@ def serve(
 ) -> ViewServer:
     """Show the field or fields at `path` in the browser; they are read again when their files change.
 
-    `build` makes a field of a network and its metadata, and is needed for the folder of a set alone. The server runs
-    until it is closed: `serve(path, staf.load, build=staf.FittedField).wait()`.
+    `path` may be the URL of a set. `build` makes a field of a network and its metadata, and is needed for sets alone.
+    The server runs until it is closed: `serve(path, staf.load, build=staf.FittedField).wait()`.
     """
-    path = Path(path)
     shown: list[Shown]
-    if (path / SET).is_file():
+    if "://" in os.fspath(path) or (Path(path) / SET).is_file():
         shown = [*_fields_of_set(path, build)]
     else:
-        shown = [FileShown(file, load, name) for name, file in fields_of(path).items()]
+        shown = [FileShown(file, load, name) for name, file in fields_of(Path(path)).items()]
     if not shown:
         raise FileError(f"{path} holds no fields")
     server = ViewServer(shown)
@@ -57,7 +56,9 @@ def serve(
     return server
 
 
-def _fields_of_set(path: Path, build: Callable[[nn.Module, dict[str, Any]], Exportable] | None) -> list[SetShown]:
+def _fields_of_set(
+    path: str | os.PathLike[str], build: Callable[[nn.Module, dict[str, Any]], Exportable] | None
+) -> list[SetShown]:
     if build is None:
         raise FileError(f"{path} holds a set of fields: give build=staf.FittedField to show it")
     fields, make = FieldSet(path), build

@@ -34,9 +34,10 @@ def test_freezing_leaves_activations_bit_for_bit():
 
 
 def test_muon_takes_the_hidden_matrices_and_adam_the_rest():
-    _, optimiser = take_step(small_staf(), Recipe(steps=1, optimiser="muon", matrix_rate=7e-3))
+    _, optimiser = take_step(small_staf(), Recipe(steps=1, optimiser="muon", matrix_rate=7e-3, momentum=0.8))
     assert optimiser.base_rates["matrix"] == 7e-3
     muon = optimiser.optimisers[1]
+    assert muon.param_groups[0]["momentum"] == 0.8
     assert [tuple(p.shape) for p in muon.param_groups[0]["params"]] == [(16, 16), (16, 16)]
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from staf._documents import Document, Entries
-from staf.kinds.image.measures import image_measures
+from staf.kinds.image.measures import image_measures, measures_of_each
 from staf.kinds.image.metadata import parsed_metadata
 from staf.kinds.image.pixels import CHANNELS, checked_pixels, in_eight_bits, value_range_of
 from staf.signals.base import Signal, as_array
@@ -283,6 +283,10 @@ class Image(Signal):
     def measures(self, prediction: Tensor, target: Tensor) -> dict[str, float]:
         """PSNR and SSIM."""
         return image_measures(prediction, target, self.shape)
+
+    def measures_of_each(self, predictions: Tensor, targets: Tensor) -> list[dict[str, float]] | None:
+        """`measures` of several images of this one's size, (b, n, c) each; None where one by one is as good."""
+        return measures_of_each(predictions, targets, self.shape)
 
     @property
     def view(self) -> ImageView:

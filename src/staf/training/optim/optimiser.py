@@ -72,7 +72,7 @@ class Optimiser:
                 Soap([{"params": part, "lr": rated[role]} for role, part in parts.items() if part], lr=recipe.rate)
             )
         elif matrices:
-            self.optimisers.append(Muon(matrices, lr=rated["matrix"]))
+            self.optimisers.append(Muon(matrices, lr=rated["matrix"], momentum=recipe.momentum))
         if tables:
             options = {"lr": rated["table"], "fused": True, "capturable": self._rates.is_cuda}
             options["weight_decay"] = recipe.table_decay

@@ -1,0 +1,91 @@
+"""Finished fields are written in shards by another thread, while the next ones train."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Self
+
+from staf._files import WriteError
+from staf.storage.sets import Entry, Finished, Place
+from staf.storage.sets.folder import entries_of
+
+# Finished fields are written when they take so many bytes, or so many seconds after the last ones: what a killed
+# process can lose.
+SHARD_BYTES, SHARD_SECONDS = 2**27, 30.0
+
+Commit = Callable[[Sequence[Entry], dict[str, str]], None]
+
+
+class ShardWriter:
+    """Takes finished fields and writes them many at a time; `commit` gets the entries of what is written.
+
+    Another thread writes, and the caller's own thread commits: the index has one owner. A `WriteError` is raised by the
+    next call, or at the end of the block. After another error the block writes what is finished before it ends.
+
+    >>> import tempfile
+    >>> from staf.nn import siren
+    >>> field = Finished.of("a", "key", siren(2, 3, width=8, depth=2), {"metrics": {"psnr": 30.0}})
+    >>> with ShardWriter(Place(tempfile.mkdtemp()), lambda entries, failures: print(len(entries), failures)) as writer:
+    ...     writer.add(field)
+    1 {}
+    """
+
+    def __init__(self, place: Place, commit: Commit) -> None:
+        self.place, self.commit = place, commit
+        self._fields: list[Finished] = []
+        self._failures: dict[str, str] = {}
+        self._bytes, self._since = 0, time.monotonic()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="staf-shards")
+        self._written: Future[list[Entry]] | None = None
+        self._failed: dict[str, str] = {}
+
+    def add(self, finished: Finished, failure: str | None = None) -> None:
+        """A fitted field, and why it is to be listed as a failure too, if it is."""
+        self._fields.append(finished)
+        self._bytes += finished.bytes
+        if failure is not None:
+            self._failures[finished.name] = failure
+        if self._bytes >= SHARD_BYTES or time.monotonic() - self._since >= SHARD_SECONDS:
+            self.write()
+        elif self._written is not None and self._written.done():
+            self._settle()
+
+    def write(self) -> None:
+        """Begin to write what there is, once what is being written is done."""
+        self._settle()
+        if self._fields:
+            self._written = self._thread.submit(entries_of, self.place, self._fields)
+            self._failed = self._failures
+        self._fields, self._failures, self._bytes, self._since = [], {}, 0, time.monotonic()
+
+    def fail(self, failures: Mapping[str, str]) -> None:
+        """Inputs that could not be read."""
+        self.commit([], dict(failures))
+
+    def _settle(self) -> None:
+        """Wait for what is being written, and commit it."""
+        written, self._written = self._written, None
+        if written is not None:
+            self.commit(written.result(), self._failed)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                self.write()
+                self._settle()
+            elif not isinstance(error, WriteError):
+                # Ctrl-C, or a bug in one group: what is finished is kept.
+                with contextlib.suppress(WriteError):
+                    self.write()
+                    self._settle()
+        finally:
+            self._thread.shutdown()
