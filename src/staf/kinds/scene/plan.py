@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 # Rays of one step. Those whose samples do not fit into the step's samples have no weight in it, so that there are as
 # many as fit at the start, when every cell is looked at, and all of them later.
 RAYS = {"cpu": 2**11, "cuda": 2**14}
-# Adam's rate for the tables of hash grids, as published.
-TABLE_RATE = 1e-2
+# Adam's rate for the tables of hash grids, as published, and how strongly they are drawn to zero. Photos of lego that
+# were left out, 8 to 9 s on an H200: 34.8 dB without decay and with 1e-7, 33.4 dB with 1e-6; with it the photos that
+# are fitted gain less on them, which counts in longer fits (benchmarks/results/scene-choices-h200-2026-11-16.json).
+TABLE_RATE, TABLE_DECAY = 1e-2, 1e-7
 # The grid on a GPU is the published one. A CPU looks fewer features up, in a table that stays in its cache.
 GRID = {
     "cpu": {"log2_entries": 15, "levels": 8, "finest": 256},
@@ -50,7 +52,8 @@ def grid_network(s: Situation) -> Choice:
 def finest_cells(scene: Scene) -> int:
     """Cells along the box, a power of two, of which a pixel that looks at its centre covers two to four."""
     cameras = scene.in_box(scene.train.cameras)
-    pixels = 2 * cameras.focal.amax(-1) / cameras.positions.norm(dim=-1)
+    # Cameras in the box look at its other side.
+    pixels = 2 * cameras.focal.amax(-1) / cameras.positions.norm(dim=-1).clamp(min=1)
     return max(LEAST_CELLS, 2 ** math.ceil(math.log2(CELLS_PER_PIXEL * float(pixels.median()))))
 
 
@@ -72,7 +75,8 @@ def grid_rate(s: Situation) -> Choice:
     """Rates of the perceptrons and of the table."""
     rate = _settings(s, "radiance_grid").rate
     reason = f"learning rates of {rate:g} for the {s.spec.name} layers and {TABLE_RATE:g} for the grid"
-    return Choice(reason, recipe={"rate": rate, "matrix_rate": rate, "table_rate": TABLE_RATE})
+    entries = {"rate": rate, "matrix_rate": rate, "table_rate": TABLE_RATE, "table_decay": TABLE_DECAY}
+    return Choice(reason, recipe=entries)
 
 
 def mlp_rate(s: Situation) -> Choice:
@@ -90,10 +94,8 @@ def precision(s: Situation) -> Choice:
 
 def batch(s: Situation) -> Choice:
     """How many rays a step sees."""
-    each = s.signal.subpixels**2
-    pixels = max(1, min(RAYS[_device(s)] // each, s.points))
-    rays = counted(pixels, "pixel") + (f", {each} rays each" if each > 1 else "")
-    return Choice(f"steps of up to {rays}, through the cells that hold matter", recipe={"batch": pixels})
+    rays = min(RAYS[_device(s)], s.points)
+    return Choice(f"steps of up to {rays:,} rays, through the cells that hold matter", recipe={"batch": rays})
 
 
 def budget(s: Situation) -> Choice:
