@@ -17,16 +17,19 @@ if TYPE_CHECKING:
 # Rays of one step. Those whose samples do not fit into the step's samples have no weight in it, so that there are as
 # many as fit at the start, when every cell is looked at, and all of them later.
 RAYS = {"cpu": 2**11, "cuda": 2**14}
-# Adam's rate for the tables of hash grids, as published, and how strongly they are drawn to zero. Photos of lego that
-# were left out, 8 to 9 s on an H200: 34.8 dB without decay and with 1e-7, 33.4 dB with 1e-6; with it the photos that
-# are fitted gain less on them, which counts in longer fits (benchmarks/results/scene-choices-h200-2026-11-16.json).
-TABLE_RATE, TABLE_DECAY = 1e-2, 1e-7
-# The grid on a GPU is the published one. A CPU looks fewer features up, in a table that stays in its cache.
+# Adam's rate for the tables of hash grids, as published.
+TABLE_RATE = 1e-2
+# How strongly tables are drawn to zero in the many steps of a GPU. Photos of lego that were left out, 8 to 9 s on an
+# H200: 34.8 dB without decay and with 1e-7, 33.4 dB with 1e-6; with it the photos that are fitted are 1.1 dB better
+# than these, without it 1.6 (benchmarks/results/scene-choices-h200-2026-11-16.json). The few steps of a CPU lose by it.
+TABLE_DECAY = {"cpu": 0.0, "cuda": 1e-7}
+# The largest grid on a GPU is the published one. A CPU looks fewer features up, in a table that stays in its cache.
 GRID = {
     "cpu": {"log2_entries": 15, "levels": 8, "finest": 256},
     "cuda": {"log2_entries": 19, "levels": 16, "finest": 2048},
 }
-# Cells of the finest level along the side of a pixel of the photos, at least: finer ones learn photos by heart.
+# Cells of the finest level along the side of a pixel, at least; of lego's photos that were left out, 1024 cells show
+# 34.8 dB after 9 s, and 2048 cells 34.5 dB.
 CELLS_PER_PIXEL, LEAST_CELLS = 2.0, 128
 # Steps of a fit whose budget leaves them open, by network and device.
 STEPS = {"radiance_grid": {"cpu": 1000, "cuda": 10_000}, "radiance": {"cpu": 1000, "cuda": 20_000}}
@@ -40,7 +43,8 @@ def rules(network: str) -> dict[str, Rule | None]:
 def grid_network(s: Situation) -> Choice:
     """A hash grid and two small perceptrons of the model's layers."""
     size = dict(GRID[_device(s)])
-    size["finest"] = min(size["finest"], finest_cells(s.signal))
+    if not s.on_cpu:
+        size["finest"] = min(size["finest"], finest_cells(s.signal))
     settings = _settings(s, "radiance_grid")
     reason = (
         f"a hash grid of {size['levels']} levels up to {size['finest']} cells a side, and perceptrons of {s.spec.name} "
@@ -75,7 +79,7 @@ def grid_rate(s: Situation) -> Choice:
     """Rates of the perceptrons and of the table."""
     rate = _settings(s, "radiance_grid").rate
     reason = f"learning rates of {rate:g} for the {s.spec.name} layers and {TABLE_RATE:g} for the grid"
-    entries = {"rate": rate, "matrix_rate": rate, "table_rate": TABLE_RATE, "table_decay": TABLE_DECAY}
+    entries = {"rate": rate, "matrix_rate": rate, "table_rate": TABLE_RATE, "table_decay": TABLE_DECAY[_device(s)]}
     return Choice(reason, recipe=entries)
 
 
