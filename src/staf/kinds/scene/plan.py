@@ -21,7 +21,8 @@ RAYS = {"cpu": 2**11, "cuda": 2**14}
 TABLE_RATE = 1e-2
 # How strongly tables are drawn to zero in the many steps of a GPU. Photos of lego that were left out, 8 to 9 s on an
 # H200: 34.8 dB without decay and with 1e-7, 33.4 dB with 1e-6; with it the photos that are fitted are 1.1 dB better
-# than these, without it 1.6 (benchmarks/results/scene-choices-h200-2026-11-16.json). The few steps of a CPU lose by it.
+# than these, without it 1.6 (benchmarks/results/scene-choices-h200-2026-11-16.json). A small scene lost 0.5 dB in 400
+# steps of a CPU by this and by coarser cells.
 TABLE_DECAY = {"cpu": 0.0, "cuda": 1e-7}
 # The largest grid on a GPU is the published one. A CPU looks fewer features up, in a table that stays in its cache.
 GRID = {
