@@ -2,8 +2,9 @@
 
 `python -m benchmarks.sweeps.scene_choices FOLDER --out FILE.json` leaves every tenth photo of the training set out,
 fits the others by every one of `STAGES`, in equal time, and prints how well the photos that were left out are rendered
-by the final weights. What was best in a stage is kept in the next. Views of the test set are not read, except by the
-last run, `--long`, which fits all photos by what was chosen. `--steps` gives every run so many steps, not seconds.
+by the final weights. What was best in a stage is kept in the next; `--only` keeps runs by the start of their names.
+Views of the test set are not read, except by the last run, `--long`, which fits all photos by what was chosen.
+`--steps` gives every run so many steps, not seconds.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ LAST = 100
 WARM_UP = 40
 
 Changes = dict[str, Any]
-# What a run changes: arguments of the grid, entries of the recipe, what the scene is told.
-FOUR = {"scene": {"subpixels": 2}, "recipe": {"batch": 2**12}}
-START: Changes = {"grid": {"finest": 1024}, "scene": {"subpixels": 1}, "recipe": {"batch": 2**14, "table_decay": 0.0}}
-STAGES: tuple[tuple[float, dict[str, Changes]], ...] = (
-    (1.0, {f"decay {decay:g}": {"recipe": {"table_decay": decay}} for decay in (1e-7, 1e-6, 1e-5)}),
-    (1.0, {"2^20 entries": {"grid": {"log2_entries": 20}}}),
-    (2.5, {"1 ray a pixel": {}, "4 rays a pixel": FOUR}),
+# What runs change: arguments of the grid, entries of the recipe.
+STAGES: tuple[dict[str, Changes], ...] = (
+    {"as planned": {}},
+    {f"{cells} cells": {"grid": {"finest": cells}} for cells in (512, 2048)},
+    {f"decay {decay:g}": {"recipe": {"table_decay": decay}} for decay in (0.0, 3e-8, 3e-7, 1e-6)},
+    {"plain directions": {"grid": {"directions": "plain"}}},
+    {"2^20 entries": {"grid": {"log2_entries": 20}}},
 )
 
 
@@ -66,7 +67,6 @@ def split(scene: staf.Scene) -> staf.Scene:
 
 def fit(scene: staf.Scene, changes: Changes, budget: Budget, *, device: str, seed: int = 0) -> Row:
     """One run of the plan with changes."""
-    scene = scene.changed(**changes.get("scene", {}))
     chosen = with_arguments(plan(scene, budget, device=device.split(":")[0]), **changes.get("grid", {}))
     recipe, module = chosen.recipe.replace(**changes.get("recipe", {})), chosen.field(seed)
     task = Radiance(scene)
@@ -88,7 +88,7 @@ def fit(scene: staf.Scene, changes: Changes, budget: Budget, *, device: str, see
 
 
 def runs(whole: staf.Scene, rows: list[Row], given: argparse.Namespace) -> Iterator[tuple[str, Callable[[], Row]]]:
-    """A short run of each kind of kernel, the stages, and all photos by what was best."""
+    """A short run that compiles the kernels, the stages, and all photos by what was best."""
 
     def budget(seconds: float) -> Budget:
         return Budget(steps=given.steps) if given.steps else Budget(seconds=seconds)
@@ -96,18 +96,16 @@ def runs(whole: staf.Scene, rows: list[Row], given: argparse.Namespace) -> Itera
     scene = split(whole)
     assert scene.test is not None
     quick = scene.with_photos(scene.train, scene.test.first(1))
-    for name, changes in (("1 ray", {}), ("4 rays", FOUR)):
-        warm_up = Budget(steps=min(WARM_UP, given.steps or WARM_UP))
-        yield f"warm-up {name}", partial(fit, quick, merged(START, changes), warm_up, device=given.device)
-    best, level = START, -math.inf
-    for number, (longer, choices) in enumerate(STAGES, 1):
-        # Runs of another length are compared among themselves.
-        level, known = (level, best) if longer == 1 else (-math.inf, best)
+    warm_up = Budget(steps=min(WARM_UP, given.steps or WARM_UP))
+    yield "warm-up", partial(fit, quick, {}, warm_up, device=given.device)
+    best: Changes = {}
+    level = -math.inf
+    for choices in STAGES:
+        known = best
         for name, changes in choices.items():
             tried = merged(known, changes)
-            title = f"stage {number}: {name}"
-            yield title, partial(fit, scene, tried, budget(longer * given.seconds), device=given.device)
-            found = rows[-1].get("psnr", -math.inf) if rows and rows[-1]["run"] == title else -math.inf
+            yield name, partial(fit, scene, tried, budget(given.seconds), device=given.device)
+            found = rows[-1].get("psnr", -math.inf) if rows and rows[-1]["run"] == name else -math.inf
             if found > level:
                 best, level = tried, found
     yield "long, all photos", partial(fit, whole, best, budget(given.long), device=given.device)
@@ -116,8 +114,8 @@ def runs(whole: staf.Scene, rows: list[Row], given: argparse.Namespace) -> Itera
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--seconds", type=float, default=8.0)
-    parser.add_argument("--long", type=float, default=95.0)
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--long", type=float, default=120.0)
     parser.add_argument("--steps", type=int, default=None)
     given = options(parser)
     scene = staf.open(given.folder, kind="scene")

@@ -34,7 +34,7 @@ from staf.training import run
 MODELS = ("staf", "siren", "finer", "pemlp", "gauss", "wire")
 SEEDS = (0, 1, 2)
 RATES, SEARCH = (1e-4, 3e-4, 1e-3, 3e-3), 5.0
-GRID, DECODER, PERCEPTRONS = 15.0, 6.0, 9.0
+GRID, DECODER, PERCEPTRONS = 15.0, 5.0, 9.0
 LONG = {"grid": 120.0, "mlp": 100.0}
 # Steps whose mean error is that of the photos.
 LAST = 100

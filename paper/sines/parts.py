@@ -126,7 +126,7 @@ def _scenes(given: Given, run: Any) -> Problem:
     test = (scene.test or scene.train).first(SCENE_VIEWS).smaller(factor)
     small = scene.with_photos(scene.train.first(SCENE_PHOTOS).smaller(factor), test)
     # A sample for every half pixel of a ray's way through the box.
-    small = small.changed(ray_samples=2 * round(run.size), subpixels=1)
+    small = small.changed(ray_samples=2 * round(run.size))
     batch = run.batch or 2**14
     return decoders.scenes(small, SCENE_OMEGA0, max(1, batch // 16), batch)
 

@@ -9,7 +9,6 @@ import PIL.Image
 import pytest
 
 import staf as library
-from staf.kinds.scene.signal import SUBPIXELS
 from tests.kinds.scene.procedural import write_blender
 
 TINY = ("--steps", 3, "--ray-samples", 24, "--no-progress")
@@ -111,8 +110,7 @@ def test_folders_and_photos_that_cannot_be_fitted(staf, folder, here):
     assert "r_1.png" in staf("fit", folder, *TINY).refused()
 
 
-def test_networks_are_compared_on_a_view(staf, here, monkeypatch):
-    monkeypatch.setitem(SUBPIXELS, "grid", 1)
+def test_networks_are_compared_on_a_view(staf, here):
     folder = write_blender(here / "small", train=2, test=1, size=4)
     ran = staf("compare", folder, "--models", "staf", "pemlp", "--steps", 2, "--json", "--no-progress", "-o", "c")
     assert ran.code == 0, ran.err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterator
 
@@ -106,21 +105,18 @@ def render_views(
     background: Float[Tensor, " c"],
     *,
     step: float = STEP,
-    subpixels: int = 1,
 ) -> Iterator[Rendered]:
     """One picture after the other: colour (h, w, c), opacity (h, w) and depth (h, w).
 
-    A pixel is the mean of `subpixels` x `subpixels` rays, evenly over its area. The cameras are in the frame of the box
-    (`Cameras.moved`).
+    The cameras are in the frame of the box (`Cameras.moved`).
     """
     height, width, device = cameras.height, cameras.width, occupied.device
-    rows, columns = torch.arange(height, device=device), torch.arange(width, device=device)
+    rows = torch.arange(height, device=device) + 0.5
+    columns = torch.arange(width, device=device) + 0.5
     row, column = (part.reshape(-1) for part in torch.meshgrid(rows, columns, indexing="ij"))
-    places = [(place + 0.5) / subpixels for place in range(subpixels)]
     for view in range(len(cameras)):
-        parts = []
-        for down, right in itertools.product(places, places):
-            rays = cameras.rays(torch.full_like(row, view), row + down, column + right)
-            parts.append(render_rays(predict, *rays, occupied, background, step=step))
-        colour, opacity, depth = (torch.stack(column).mean(0) for column in zip(*parts, strict=True))
-        yield Rendered(colour.view(height, width, -1), opacity.view(height, width), depth.view(height, width))
+        origin, direction = cameras.rays(torch.full_like(row, view, dtype=torch.long), row, column)
+        shown = render_rays(predict, origin, direction, occupied, background, step=step)
+        yield Rendered(
+            shown.colour.reshape(height, width, -1), shown.opacity.view(height, width), shown.depth.view(height, width)
+        )

@@ -37,9 +37,6 @@ Network = Literal["grid", "mlp"]
 WHITE = (1.0, 1.0, 1.0)
 # Samples of a ray along the diagonal of the box; the paper's.
 RAY_SAMPLES = 1024
-# Rays along each side of a pixel. Photos show the mean of what is behind a pixel, and a fine grid learns by heart what
-# a single ray sees of it; perceptrons alone are too smooth to do so.
-SUBPIXELS = {"grid": 2, "mlp": 1}
 # Views whose cameras are kept in a file, so that it can be rendered without the photos.
 KEPT_CAMERAS = 400
 
@@ -56,7 +53,6 @@ class Scene(Signal):
         centre, half: the box that holds what is to be fitted.
         background: what is seen where there is nothing; transparent photos are put on it.
         ray_samples: places along the diagonal of the box at which a ray is sampled.
-        subpixels: a pixel is the mean of so many rays along each of its sides; by default 2 with a grid, else 1.
         network: which network a plan chooses: a hash `grid` with small perceptrons, or the paper's two perceptrons
             (`mlp`) without a grid.
     """
@@ -74,7 +70,6 @@ class Scene(Signal):
         half: float = 1.0,
         background: Sequence[float] = WHITE,
         ray_samples: int = RAY_SAMPLES,
-        subpixels: int | None = None,
         network: Network = "grid",
         name: str = "scene",
         source: str | None = None,
@@ -87,7 +82,6 @@ class Scene(Signal):
         self.centre, self.half = checks.box(centre, half)
         self.background = checks.colour(background)
         self.ray_samples = checks.whole("ray_samples", ray_samples)
-        self._subpixels = checks.subpixels(subpixels)
         self.network: Network = network
         self.downscale = 1
         self._kept: Cameras | None = None
@@ -149,7 +143,6 @@ class Scene(Signal):
         half: float | None = None,
         background: Sequence[float] | None = None,
         ray_samples: int | None = None,
-        subpixels: int | None = None,
         network: Network | None = None,
     ) -> Scene:
         """The same photos with another box, background, sampling or network."""
@@ -158,7 +151,6 @@ class Scene(Signal):
         scene.centre, scene.half = checks.box(centre or self.centre, self.half if half is None else half)
         scene.background = self.background if background is None else checks.colour(background)
         scene.ray_samples = self.ray_samples if ray_samples is None else checks.whole("ray_samples", ray_samples)
-        scene._subpixels = self._subpixels if subpixels is None else checks.subpixels(subpixels)
         scene.network = network or self.network
         return scene
 
@@ -180,11 +172,6 @@ class Scene(Signal):
     def step(self) -> float:
         """The distance between two samples of a ray, in units of the box."""
         return 2 * math.sqrt(3) / self.ray_samples
-
-    @property
-    def subpixels(self) -> int:
-        """Rays along each side of a pixel, whose mean is its colour."""
-        return SUBPIXELS[self.network] if self._subpixels is None else self._subpixels
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -266,7 +253,6 @@ class Scene(Signal):
             "half": self.half,
             "background": list(self.background),
             "ray_samples": self.ray_samples,
-            "subpixels": self.subpixels,
             "network": self.network,
             "cameras": self.cameras.to_plain(),
             "content": self._content,
@@ -285,8 +271,6 @@ class Scene(Signal):
             scene.centre, scene.half = checks.box(metadata["centre"], metadata["half"])
             scene.background = checks.colour(metadata["background"])
             scene.ray_samples = checks.whole("ray_samples", metadata["ray_samples"])
-            # Files that were written before pixels had more rays have one.
-            scene._subpixels = checks.subpixels(metadata.get("subpixels", 1))
             scene.network = "mlp" if metadata["network"] == "mlp" else "grid"
             scene.name, scene.notes = str(metadata["name"]), [str(note) for note in metadata["notes"]]
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
@@ -322,7 +306,7 @@ class Scene(Signal):
         inside = self.in_box(cameras).to(device)
         behind = torch.tensor(self.background, device=device)
         pictures, depths = [], []
-        for shown in render_views(predict, inside, occupied, behind, step=self.step, subpixels=self.subpixels):
+        for shown in render_views(predict, inside, occupied, behind, step=self.step):
             pictures.append((shown.colour.clamp(0, 1) * 255).round().to("cpu", torch.uint8))
             depths.append(depth_of(shown, self.half).cpu())
         names = [f"view {i}" for i in range(len(cameras))]
