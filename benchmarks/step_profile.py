@@ -23,7 +23,7 @@ from staf._machine import provenance
 from staf.benchmarking.cases import Case, Version
 from staf.benchmarking.programs import Program, training
 
-ROUNDS, SECONDS, PROFILED = 5, 0.25, 10
+ROUNDS, SECONDS, PROFILED = 3, 0.25, 10
 
 
 def program(described: str, device: str) -> Program:
@@ -33,7 +33,7 @@ def program(described: str, device: str) -> Program:
     version = Version("staf", ours=True, optimiser=optimiser, precision=precision)  # type: ignore[arg-type]
     made = training(case, version, device)
     # The first steps are launched one by one, and the one after them is recorded.
-    for _ in range(5):
+    for _ in range(2):
         made.run()
     return made
 

@@ -18,7 +18,6 @@ from staf.ops.linear.triton_kernels import finish_kernel
 from staf.ops.sine_network.tiles import (
     LAST_TILES,
     MANY_ROWS,
-    NUMBERS,
     PADDING,
     PROGRAMS,
     SUMS_TILES,
@@ -69,7 +68,7 @@ def gradients(
             largest_kernel[(blocks * networks,)](grad, scale[hidden, 0], points * outputs, blocks, BLOCK=4096)
         warps, programs, registers = LAST_TILES[rows > MANY_ROWS]
         across = triton.next_power_of_2(width)
-        few = max(1, warps * 32 * NUMBERS[rows > MANY_ROWS] // across)
+        few = max(1, warps * 128 // across)
         slots = max(1, min(programs // networks, height // few))
         share = triton.cdiv(triton.cdiv(height, slots), few) * few
         slots = triton.cdiv(height, share)
@@ -148,7 +147,7 @@ def gradients(
                 TERMS=below.terms,
                 TRAINED=trained[index],
                 INPUTS=count,
-                SLICE=tile.warps * 32 * NUMBERS[rows > MANY_ROWS] // tile.columns,
+                SLICE=tile.warps * 128 // tile.columns,
                 KIND=kind,
                 **tile.options(),
             )

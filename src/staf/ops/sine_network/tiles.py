@@ -39,7 +39,7 @@ class Tile(NamedTuple):
 # All of these are chosen by timing on an H200; for few rows and for many, of one float16 and of two bfloat16 planes.
 TILES = {
     (False, False): Tile(64, 64, 64, 4, 3),
-    (False, True): Tile(64, 64, 64, 4, 3),
+    (False, True): Tile(64, 64, 64, 4, 2),
     (True, False): Tile(128, 128, 64, 8, 3, 128),
     (True, True): Tile(128, 128, 32, 8, 3, 128),
 }
@@ -54,8 +54,6 @@ SUMS_TILES = {
     (True, False): (128, 256, 64, 8, 3, 132),
     (True, True): (128, 256, 32, 8, 3, 132),
 }
-# Numbers that a thread of a gradient takes at a time, for few rows and for many.
-NUMBERS = {False: 4, True: 4}
 # Warps and programs of the first layer, and of the last gradient, with its registers, for few rows and for many.
 FIRST_TILES = {False: (4, 132 * 4), True: (4, 132 * 16)}
 LAST_TILES = {False: (4, 132 * 4, 128), True: (4, 132 * 8, 128)}

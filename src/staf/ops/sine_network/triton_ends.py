@@ -6,7 +6,7 @@ import triton
 import triton.language as tl
 
 from staf.ops.pointwise_triton import derivative
-from staf.ops.sine_network.triton_gradient import differentiated, keep_sums, scale_below, steepest, terms
+from staf.ops.sine_network.triton_gradient import differentiated, keep_sums, scale_below, steepest, terms, totals_of
 from staf.ops.sine_network.triton_layer import coordinate, encoded
 from staf.ops.triton_math import hardware_sine, reduced_angle
 
@@ -197,7 +197,9 @@ def last_gradient_kernel(
         keep_sums(sums, partial_pointer, network, slot, slots, TERMS)
     to = column_pointer + tl.program_id(0) * ((OUTPUTS + 1) * width + OUTPUTS)
     column = tl.arange(0, COLUMNS)
+    totals = totals_of(columns, 0, OUTPUTS + 1)
     for c in tl.static_range(OUTPUTS + 1):
-        tl.store(to + c * width + column, tl.sum(columns[c], axis=0), mask=column < width)
+        tl.store(to + c * width + column, totals[c], mask=column < width)
+    totals = totals_of(plain, None, OUTPUTS)
     for c in tl.static_range(OUTPUTS):
-        tl.store(to + (OUTPUTS + 1) * width + c, tl.sum(plain[c]))
+        tl.store(to + (OUTPUTS + 1) * width + c, totals[c])

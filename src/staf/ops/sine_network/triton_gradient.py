@@ -102,12 +102,40 @@ def differentiated(
 
 
 @triton.jit
+def _add2(a, b, other_a, other_b):
+    return a + other_a, b + other_b
+
+
+@triton.jit
+def _add4(a, b, c, d, other_a, other_b, other_c, other_d):
+    return a + other_a, b + other_b, c + other_c, d + other_d
+
+
+@triton.jit
+def totals_of(tensors, axis: tl.constexpr, COUNT: tl.constexpr):
+    """The sums of COUNT tensors, up to four at a time: warps wait for each other as often as for one."""
+    result = ()
+    for index in tl.static_range(0, COUNT // 4 * 4, 4):
+        a, b, c, d = tl.reduce(
+            (tensors[index], tensors[index + 1], tensors[index + 2], tensors[index + 3]), axis, _add4
+        )
+        result = result + (a, b, c, d)  # noqa: RUF005
+    for index in tl.static_range(COUNT // 4 * 4, COUNT // 2 * 2, 2):
+        a, b = tl.reduce((tensors[index], tensors[index + 1]), axis, _add2)
+        result = result + (a, b)  # noqa: RUF005
+    for index in tl.static_range(COUNT // 2 * 2, COUNT):
+        result = result + (tl.sum(tensors[index], axis=axis),)  # noqa: RUF005
+    return result
+
+
+@triton.jit
 def keep_sums(sums, partial_pointer, network, slot, slots, TERMS: tl.constexpr):
     """A slot's sums; those of one network and sum lie together: (networks, 3, TERMS, slots)."""
     kept = partial_pointer + network.to(tl.int64) * 3 * TERMS * slots + slot
+    totals = totals_of(sums, None, 3 * TERMS)
     for k in tl.static_range(TERMS):
         for which in tl.static_range(3):
-            tl.store(kept + (which * TERMS + k) * slots, tl.sum(sums[3 * k + which]))
+            tl.store(kept + (which * TERMS + k) * slots, totals[3 * k + which])
 
 
 @triton.jit
@@ -227,9 +255,10 @@ def gradient_kernel(
         tl.debug_barrier()
     to = column_pointer + (network * (slots // across) + slot // across) * ((INPUTS + 1) * width)
     own = first + tl.arange(0, COLUMNS)
+    added = totals_of(columns, 0, INPUTS + 1)
     for k in tl.static_range(INPUTS):
-        tl.store(to + own * INPUTS + k, tl.sum(columns[k], axis=0))
-    tl.store(to + INPUTS * width + own, tl.sum(columns[INPUTS], axis=0))
+        tl.store(to + own * INPUTS + k, added[k])
+    tl.store(to + INPUTS * width + own, added[INPUTS])
     if not SPLIT and INPUTS == 0:
         tl.atomic_max(below_pointer + network, tl.max(reach))
     if TRAINED:
