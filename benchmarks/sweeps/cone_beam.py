@@ -146,7 +146,7 @@ def main() -> None:
         how = {"steps": fit.result.steps, "kept_step": keep.best_step, "batch": recipe.batch, "arguments": given}
         add(network, task.predict(fit.module), began, **how)
         choice = chosen_of(task, fit.module, classical, network)
-        add(f"returned with {network}", choice.values, began, which=choice.method)
+        add(f"returned with {network}", choice.values, began, which=choice.method, held_out_errors=choice.errors)
 
 
 if __name__ == "__main__":

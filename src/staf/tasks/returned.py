@@ -19,6 +19,7 @@ from staf.tasks.filling import filled
 from staf.tasks.inverse import InverseProblem
 from staf.tasks.inverse_classical import inverse_candidates
 from staf.tasks.learned_enlarging import FACTORS, enlarged_by_network
+from staf.tasks.learned_filling import filled_by_network
 from staf.tasks.left_out import left_out
 from staf.tasks.mixture import mixture
 from staf.tasks.non_local import MOST_PIXELS, back_projected, sharpened
@@ -62,14 +63,14 @@ def returned_denoising(
 
 
 def returned_upscaling(task: SuperResolution, predict: Predict, model: str = "staf") -> Choice:
-    """The field, or bicubic or Lanczos interpolation; each with its area means made those that are observed.
+    """The field, learned enlarging, or bicubic or Lanczos interpolation; each with the area means that are observed.
 
     The truth's area means are what is observed. The nearest picture to any estimate that has them is therefore nearer
     to the truth than the estimate is (a projection onto a plane that holds the truth). Held-out pixels choose; a task
     that holds out none has its field returned where that fits what is observed better than the interpolation does.
-    Instead of an interpolation, a network that was trained on other photos is taken, or what was chosen is sharpened
-    by its own similar patches, unless plain interpolation brings the observation back clearly better from area means
-    of its own.
+    A network that was trained on other photos takes the place of an interpolation, and what else was chosen is
+    sharpened by its own similar patches, unless plain interpolation brings the observation back clearly better from
+    area means of its own.
     """
     base = best_upscaler(task)
     seen = task.observed_by(predict).cpu()
@@ -82,8 +83,11 @@ def returned_upscaling(task: SuperResolution, predict: Predict, model: str = "st
 
     known = torch.ones(observation[0].numel(), dtype=torch.bool)
     known[held] = False
-    unseen = filled(observation, known.reshape(observation.shape[1:])) if len(held) else observation
-    candidates = {f"{base}, corrected": Candidate(corrected(task, enlarged), squares(unseen, held))}
+    trained = task.factor in FACTORS and helps(task, base, learned)
+    fill = filled_by_network if trained else filled
+    unseen = fill(observation, known.reshape(observation.shape[1:])) if len(held) else observation
+    name, best = (LEARNED, learned(enlarged, observation, task.factor)) if trained else (f"{base}, corrected", enlarged)
+    candidates = {name: Candidate(corrected(task, best), squares(unseen, held))}
     fine = task.predict(predict).cpu().T.reshape(-1, *task.signal.shape)
     fit = Candidate(corrected(task, fine), squares(seen, held))
     objection = None
@@ -94,11 +98,7 @@ def returned_upscaling(task: SuperResolution, predict: Predict, model: str = "st
             f"fitted to them, by {own:.4g}: the fit needs more steps"
         )
     choice = choose(model, fit, candidates, objection=objection)
-    if not choice.fitted and task.factor in FACTORS and helps(task, base, learned):
-        why = "a network that was trained on other photos brings back what is observed well enough from its area means"
-        values = task.transform.clamp(learned(enlarged, observation, task.factor))
-        return replace(choice, method=LEARNED, values=values.flatten(1).T, reason=f"{choice.reason}; {why}")
-    if not helps(task, base, sharpened, MOST_PIXELS):
+    if choice.method == LEARNED or not helps(task, base, sharpened, MOST_PIXELS):
         return choice
     values = sharpened(fine if choice.fitted else enlarged, observation, task.factor)
     method = f"{model if choice.fitted else base}, sharpened"
