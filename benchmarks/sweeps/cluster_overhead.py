@@ -1,6 +1,6 @@
 """What a cluster costs: the same pictures fitted in this process and by one worker of a Ray cluster, in turn.
 
-`python -m benchmarks.sweeps.cluster_overhead --pairs 20 --out RESULT.json`. Both fit with one thread on the same core:
+`python -m benchmarks.sweeps.cluster_overhead --pairs 40 --out RESULT.json`. Both fit with one thread on the same core:
 this process is pinned to it while it fits, and Ray's worker always. Each pair is a ratio of two runs that follow each
 other, in either order. The result is the median of the ratios with an interval that holds the true median with at least
 95% probability, by ranks, whatever the distribution.
@@ -101,11 +101,11 @@ def median_and_interval(values: list[float]) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pictures", type=int, default=32)
+    parser.add_argument("--pictures", type=int, default=16)
     parser.add_argument("--size", type=int, default=32)
     parser.add_argument("--width", type=int, default=32)
     parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--pairs", type=int, default=40)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     import ray

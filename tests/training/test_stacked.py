@@ -36,7 +36,7 @@ def field(model=staf, **options):
 @pytest.mark.parametrize("optimiser", ["adam", "muon", "soap"])
 @pytest.mark.parametrize(("batch", "sizes"), [(None, [(12, 10), (7, 9), (12, 10)]), (50, [(12, 10)] * 3)])
 def test_together_equals_each_alone(optimiser, batch, sizes):
-    recipe = Recipe(steps=20, batch=batch, optimiser=optimiser, amplitude_rate=3.0)
+    recipe = Recipe(steps=8, batch=batch, optimiser=optimiser, amplitude_rate=3.0)
     images = [picture(i, *size) for i, size in enumerate(sizes)]
     together = train_many([task(i) for i in images], [field() for _ in images], recipe, seed=5)
     for image, result in zip(images, together, strict=True):
@@ -44,7 +44,7 @@ def test_together_equals_each_alone(optimiser, batch, sizes):
         for (name, a), b in zip(result.field.named_parameters(), alone.field.parameters(), strict=True):
             assert (a - b).abs().max() < 1e-9, name
         assert result.metrics["psnr"] == pytest.approx(alone.metrics["psnr"], abs=1e-6)
-        assert len(result.history) == 20
+        assert len(result.history) == 8
 
 
 @pytest.mark.parametrize("name", [name for name in NETWORKS if name != "incode"])
