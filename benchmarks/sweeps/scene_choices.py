@@ -40,7 +40,7 @@ STAGES: tuple[dict[str, Changes], ...] = (
     {f"{cells} cells": {"grid": {"finest": cells}} for cells in (512, 2048)},
     {f"decay {decay:g}": {"recipe": {"table_decay": decay}} for decay in (0.0, 3e-8, 3e-7, 1e-6)},
     {"plain directions": {"grid": {"directions": "plain"}}},
-    {"2^20 entries": {"grid": {"log2_entries": 20}}},
+    {f"2^{size} entries": {"grid": {"log2_entries": size}} for size in (18, 20)},
 )
 
 
