@@ -83,12 +83,12 @@ class Sines:
         return self._fits(configuration, context.device)
 
     def _codes(self, c: SinesRun, device: str) -> Outcome:
-        from paper.sines.code_arms import run_codes, small_faces
+        from paper.sines.code_arms import META_RATES, run_codes, small_faces
 
         faces = small_faces([open_source(s, name).array for name, s in self.given.faces.items()], round(c.size))
         metrics, details = run_codes(
             c.arm, faces, width=c.width, steps=c.steps, seeds=c.seeds, device=device, first_order=c.first_order,
-            length=c.code, search=c.search,
+            length=c.code, search=c.search, rates=c.rates or META_RATES,
         )  # fmt: skip
         return Outcome(metrics, details=details)
 
@@ -187,7 +187,7 @@ def sweep(arguments: argparse.Namespace) -> tuple[Sines, list[SinesRun]]:
     for name in a.parts:
         if name == "codes":
             size = (a.width, a.meta_steps, a.face_side)
-            same = {"first_order": a.first_order, "code": a.code_length, "search": a.code_search}
+            same = {"first_order": a.first_order, "code": a.code_length, "search": a.code_search, "rates": rates}
             runs += [SinesRun(name, arm, seeds, *size, **same) for arm in a.codes if faces]
             continue
         part = PARTS["pictures" if name == "omega0" else name]

@@ -29,10 +29,7 @@ PAGES = Path(__file__).parents[2] / "docs" / "results"
 DATA = PAGES / "data"
 # The pages, and the experiments whose tables each shows.
 FRESH_NETWORKS = ("ntk-audio", "ntk-image", "activation-distributions", "activations")
-IMAGE_STUDIES = (
-    "component-ablation", "sharing-ablation", "tau-ablation", "matched-parameters", "freezing", "omega0", "hash-grid",
-    "kodak", "celeba", "div2k",
-)  # fmt: skip
+IMAGE_STUDIES = ("component-ablation", "sharing-ablation", "tau-ablation")
 SHOWN = {
     "audio": ("audio",),
     "shapes": ("shapes",),
@@ -40,6 +37,7 @@ SHOWN = {
     "denoising": ("denoising",),
     "fresh-networks": FRESH_NETWORKS,
     "do-sines-help": ("do-sines-help",),
+    "image-studies": IMAGE_STUDIES,
 }
 NAMES = tuple(name for names in SHOWN.values() for name in names)
 # When the presets of every network got the constants and rates of its own authors.
@@ -94,8 +92,6 @@ def labelled(result: RunResult) -> RunResult:
     protocol, older = configuration.get("protocol"), str(result.document["date"]) < OWN_SETTINGS
     if protocol == "paper" and older and configuration.get("model") != "staf":
         configuration["protocol"] = "paper, STAF's rate"
-    elif protocol == "released" and configuration.get("readout") == 0:
-        configuration["protocol"] = "released, with decay"
     return RunResult(result.path, {**result.document, "configuration": configuration})
 
 

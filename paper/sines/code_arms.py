@@ -23,8 +23,7 @@ CODE_ARMS = {
 LENGTH, BATCH = 60, 16
 # Steps that fit the code of a picture, in the search and in the end.
 SEARCH_STEPS, FIT_STEPS = 30, 100
-# On small faces 1e-3 and 3e-3 were level for the sines of layers, and at 32x32 shifts lost by 3e-3.
-META_RATE, STEP_FACTORS, CODE_RATES = 1e-3, (1.0, 10.0), (1e-3, 1e-2)
+META_RATES, STEP_FACTORS, CODE_RATES = (3e-4, 1e-3), (1.0, 10.0), (1e-3, 1e-2)
 # Seeds of the search, and the share of the steps that it learns by.
 SEARCH_SEEDS, SEARCH_SHARE = 2, 4
 # Pixels of a picture that a step of learning sees.
@@ -48,34 +47,34 @@ def run_codes(
     first_order: bool = False,
     length: int = LENGTH,
     search: bool = True,
+    rates: Sequence[float] = META_RATES,
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """Measures and details of one arm on pictures (N, h, w, 3) of bytes: 3/5 to learn from, 1/5 to search, 1/5 new.
 
-    The search has two seeds and a quarter of the steps; its best setting is learnt again with all. Without `search` the
-    setting is the last of both lists, which the searches of shifts and of the sines of layers had found.
+    The search has two seeds and a quarter of the steps; its best setting is learnt again with all. Without `search` it
+    is the first of the rates with large steps, which short searches had found for shifts and for the sines of layers.
     """
     targets = torch.from_numpy(pictures.astype(np.float32) / 255).reshape(len(pictures), -1, 3).to(device)
     points = _points(pictures.shape[1:3]).to(device)
     cut = [0, len(targets) * 3 // 5, len(targets) * 4 // 5, len(targets)]
     learn, held_out, new = (targets[a:b] for a, b in itertools.pairwise(cut))
-    spec, log, best, found = code_spec(arm, width, length), {}, -np.inf, (STEP_FACTORS[-1], CODE_RATES[-1])
-    learn_by = partial(
-        meta_learn, spec, learn, points, rate=META_RATE, batch=BATCH, first_order=first_order, pixels=PIXELS
-    )
-    for step in STEP_FACTORS if search else ():
-        shared = learn_by(steps=max(1, steps // SEARCH_SHARE), seeds=seeds[:SEARCH_SEEDS], step=step)
+    spec, log, best, found = code_spec(arm, width, length), {}, -np.inf, (rates[0], STEP_FACTORS[-1], CODE_RATES[-1])
+    learn_by = partial(meta_learn, spec, learn, points, batch=BATCH, first_order=first_order, pixels=PIXELS)
+    for rate, step in itertools.product(rates, STEP_FACTORS) if search else ():
+        short = max(1, steps // SEARCH_SHARE)
+        shared = learn_by(steps=short, rate=rate, seeds=seeds[:SEARCH_SEEDS], step=step)
         for code_rate in CODE_RATES:
             _, after = encoded_psnr(spec, shared, held_out, points, steps=min(steps, SEARCH_STEPS), rate=code_rate)
-            log[f"{META_RATE:g}, steps x{step:g}, codes {code_rate:g}"] = value = float(after.nan_to_num(0.0).mean())
+            log[f"{rate:g}, steps x{step:g}, codes {code_rate:g}"] = value = float(after.nan_to_num(0.0).mean())
             if value > best:
-                best, found = value, (step, code_rate)
-    step, code_rate = found
-    shared = learn_by(steps=steps, seeds=seeds, step=step)
+                best, found = value, (rate, step, code_rate)
+    rate, step, code_rate = found
+    shared = learn_by(steps=steps, rate=rate, seeds=seeds, step=step)
     first, after = encoded_psnr(spec, shared, new, points, steps=min(steps, FIT_STEPS), rate=code_rate)
     values = {"after 3 steps": first.mean(1).tolist(), "after 100 steps": after.mean(1).tolist()}
     details = {
         "values": values, "search": log, "width": spec.width, "parameters": spec.shared, "code": spec.length,
-        "pictures": [len(learn), len(held_out), len(new)],
+        "rate": rate, "pictures": [len(learn), len(held_out), len(new)],
     }  # fmt: skip
     return {"psnr": float(after.mean()), "psnr_3_steps": float(first.mean())}, details
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 FROZEN = "frozen sine"
 # The rate at which all arms are stable, of the tables that have one rate alone.
 SAME_RATE = 2e-3
+# The rate of runs of codes that were kept before their rate was.
+FIRST_META_RATE = 1e-3
 # Panels of a line of the figure.
 ACROSS = 3
 TITLES = {name: part.title for name, part in PARTS.items()}
@@ -144,19 +146,27 @@ def _quantised(results: Sequence[RunResult]) -> Table:
 def _codes(results: Sequence[RunResult]) -> Table:
     order = {arm: place for place, arm in enumerate(CODE_ARMS)}
     # Seeds may have been run apart.
-    runs: dict[tuple[int, int, int, int], list[RunResult]] = {}
+    runs: dict[tuple[int, int, int, int, float], list[RunResult]] = {}
     for result in (r for r in results if _part_of(r) == "codes"):
         details = result.details
-        key = (details["code"], _steps(result), order[str(result.configuration["arm"])], details["width"])
+        arm, rate = order[str(result.configuration["arm"])], float(details.get("rate", FIRST_META_RATE))
+        key = (details["code"], _steps(result), arm, details["width"], rate)
         runs.setdefault(key, []).append(result)
     rows = []
-    for (code, steps, place, width), same in sorted(runs.items()):
+    for (code, steps, place, width, rate), same in sorted(runs.items()):
         columns = [np.concatenate([r.details["values"][name] for r in same]) for name in same[0].details["values"]]
         cells = [_mean_of(column) for column in columns]
-        sizes = [str(code), f"{same[0].details['parameters']:,}", str(width), f"{steps:,}", str(len(columns[0]))]
+        sizes = [
+            str(code),
+            f"{same[0].details['parameters']:,}",
+            str(width),
+            f"{steps:,}",
+            f"{rate:g}",
+            str(len(columns[0])),
+        ]
         rows.append([list(CODE_ARMS)[place], *cells, *sizes])
     measures = ["after 3 steps", "after 100 steps"]
-    sizes = ["numbers a picture", "shared parameters", "width", "learnt by", "seeds"]
+    sizes = ["numbers a picture", "shared parameters", "width", "learnt by", "rate", "seeds"]
     return Table(
         "Codes of new faces: PSNR (dB), mean over seeds and its standard error", ["code", *measures, *sizes], rows
     )
