@@ -28,6 +28,9 @@ def test_they_are_not_found_where_they_would_be_wrong():
     assert column_sums.found(gradient.reshape(1, 6, 4)) is None
     assert column_sums.found(gradient.permute(1, 0, 2).reshape(2, 3, 4)) is None
     assert column_sums.found(gradient.clone()) is None
+    halves = torch.zeros(2, 1, 3, 4)
+    column_sums.leave(halves[1], halves[1].sum(1))
+    assert column_sums.found(halves[0]) is None
     gradient.view(-1)[0] += 1
     assert column_sums.found(gradient) is None
 

@@ -93,3 +93,20 @@ def test_the_operation_has_second_gradients_and_repeats_its_bits_when_captured()
     for mine, true in zip(found, expected, strict=True):
         assert (mine - true).abs().max() < 2e-5 * true.abs().max()
     assert_captured_equals_plain(lambda: torch.autograd.grad(ops.sine_series(*leaves).square().sum(), leaves))
+
+
+def test_each_part_of_one_memory_has_its_own_reach():
+    x, c, w, p = drawn(16, 30.0, 1.0, (10_000, 256))
+    with torch.no_grad():
+        x[0, 5_000:] *= 0.01
+    leaves = [tensor.requires_grad_() for tensor in (x[0], c[0, 0], w[0, 0], p[0, 0])]
+    exact = [tensor.detach().double().requires_grad_() for tensor in leaves]
+
+    def gradients(given: list[Tensor]) -> tuple[Tensor, ...]:
+        halves = [ops.sine_series(half, *given[1:]) for half in given[0].chunk(2)]
+        return torch.autograd.grad(sum(half.square().sum() for half in halves), given)
+
+    with ops.backend("loop"):
+        expected = gradients(exact)
+    for mine, true in zip(gradients(leaves), expected, strict=True):
+        assert (mine - true).abs().max() < 2e-5 * true.abs().max()

@@ -27,7 +27,7 @@ def leave(tensor: Tensor, sums: Tensor, name: str = _NAME) -> None:
     """
     # Inference tensors do not count who writes to them.
     if not tensor.is_inference():
-        setattr(tensor.untyped_storage(), name, (tensor.shape, tensor._version, sums))
+        setattr(tensor.untyped_storage(), name, (tensor.storage_offset(), tensor.shape, tensor._version, sums))
 
 
 def found(tensor: Tensor, name: str = _NAME) -> Tensor | None:
@@ -36,5 +36,5 @@ def found(tensor: Tensor, name: str = _NAME) -> Tensor | None:
     left = getattr(tensor.untyped_storage(), name, None)
     if left is None or tensor.is_inference() or not tensor.is_contiguous():
         return None
-    shape, version, sums = left
-    return cast(Tensor, sums) if shape == tensor.shape and version == tensor._version else None
+    *known, sums = left
+    return cast(Tensor, sums) if known == [tensor.storage_offset(), tensor.shape, tensor._version] else None

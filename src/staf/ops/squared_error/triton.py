@@ -10,7 +10,8 @@ from torch import Tensor
 from staf.ops.linear.triton_kernels import finish_kernel
 
 BLOCK = 4096
-# So many blocks are one program's work at least; up to that, the second launch is saved.
+# So many blocks are one program's work at least; up to that, the second launch is saved, and one program of more warps
+# reads them all at once.
 BLOCKS = 4
 PROGRAMS = 132 * 4
 
@@ -82,6 +83,9 @@ def value(prediction: Tensor, target: Tensor, weight: Tensor) -> Tensor:
     partial = torch.empty(networks, slots, device=prediction.device, dtype=torch.float32)
     given = [tensor.contiguous() for tensor in (prediction, target, weight)]
     options = {"CHANNELS": channels, "BLOCK": BLOCK, "num_warps": 8}
+    if 1 < blocks <= BLOCKS:
+        options |= {"BLOCK": triton.next_power_of_2(elements), "num_warps": 16}
+        tiles = 1
     with torch.cuda.device(prediction.device):
         _value_kernel[(networks * slots,)](*given, partial, elements, slots, tiles, **options)
         if slots == 1:

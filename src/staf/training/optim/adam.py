@@ -16,7 +16,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-BLOCK = 1024
+BLOCK = 512
 BETAS = (0.9, 0.999)
 # Gradients lie where the backward pass has put them, and a kernel is told each one's place: this many at most.
 TOGETHER = 32
