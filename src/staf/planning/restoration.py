@@ -131,8 +131,9 @@ SUPER_RESOLUTION = Restoration("super_resolution", {"hidden_omega0": 5.0}, per_p
 # steps end at 21.5 dB, 1,200 at 22.6.
 DENOISING = Restoration("denoising", {"omega0": 10.0, "hidden_omega0": 10.0}, per_pixel=None, epochs=37.5)
 # Rays mix all cells, so that a step sees all of them on every machine; of large volumes it sees some rays, by the same
-# constants.
-TOMOGRAPHY = Restoration("tomography", {"hidden_omega0": 10.0}, per_pixel=0.3, epochs=1.0)
+# constants. A cone beam of 24x24x24 and 50 views: 300 steps, which see three of four rays once, end at 24.2 dB, 800 at
+# 30.2.
+TOMOGRAPHY = Restoration("tomography", {"hidden_omega0": 10.0}, per_pixel=0.3, epochs=3.0)
 # Not searched for: those of tomography, whose observations mix all cells too.
 MAGNETIC_RESONANCE = Restoration("tomography", {}, per_pixel=None, epochs=1.0)
 SUPER_RESOLUTION_RULES: dict[str, Rule] = {**SUPER_RESOLUTION.rules(), "batch": batch_by_samples}
