@@ -29,7 +29,6 @@ PAGES = Path(__file__).parents[2] / "docs" / "results"
 DATA = PAGES / "data"
 # The pages, and the experiments whose tables each shows.
 FRESH_NETWORKS = ("ntk-audio", "ntk-image", "activation-distributions", "activations")
-IMAGE_STUDIES = ("component-ablation", "sharing-ablation", "tau-ablation")
 SHOWN = {
     "audio": ("audio",),
     "shapes": ("shapes",),
@@ -37,7 +36,6 @@ SHOWN = {
     "denoising": ("denoising",),
     "fresh-networks": FRESH_NETWORKS,
     "do-sines-help": ("do-sines-help",),
-    "image-studies": IMAGE_STUDIES,
 }
 NAMES = tuple(name for names in SHOWN.values() for name in names)
 # When the presets of every network got the constants and rates of its own authors.
@@ -77,8 +75,6 @@ def tables(name: str) -> dict[str, Table]:
         return page_tables([result for result in results if result.document["device"] != "cpu"])
     if name in FRESH_NETWORKS:
         return {name: module.STUDY.tables(results)[0]}
-    if name in IMAGE_STUDIES:
-        return {name: without_seconds(module.STUDY.tables(results)[0]) if results else Table(name, [], [])}
     first = [result for result in results if result.configuration["seed"] == 0]
     sets = {part: [r for r in first if r.data_name.startswith(images)] for part, images in IMAGES.items()}
     title = module.table([]).title

@@ -64,7 +64,6 @@ def protocol_table(
 
 
 def without_seconds(table: Table) -> Table:
-    """The table without its columns of seconds, for runs that shared a machine."""
-    timed = (SECONDS, "training (s)", "inference (s)")
-    keep = [place for place, column in enumerate(table.columns) if not column.startswith(timed)]
+    """The table without its column of seconds, for runs that shared a machine."""
+    keep = [place for place, column in enumerate(table.columns) if column != SECONDS]
     return Table(table.title, [table.columns[place] for place in keep], [[row[i] for i in keep] for row in table.rows])
