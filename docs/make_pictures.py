@@ -22,11 +22,11 @@ from staf.figures.restoration import restoration_comparison
 from staf.figures.style import bare, new_figure
 from staf.kinds import sample_photo
 from staf.kinds.shape.figure import Viewpoint, shape_picture
+from staf.kinds.video.plan import PIXELS_PER_FRAME
+from staf.nn.networks import NETWORKS
 from staf.operators import Mask
 from staf.tasks import SuperResolution
 from staf.tasks.classical import measured, upscaled
-from staf.kinds.video.plan import PIXELS_PER_FRAME
-from staf.nn.networks import NETWORKS
 from staf.tasks.equations import Helmholtz
 from staf.tasks.inverse_classical import inverse_candidates
 from staf.tasks.learned_enlarging import enlarged_by_network
