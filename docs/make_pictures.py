@@ -22,12 +22,14 @@ from staf.figures.restoration import restoration_comparison
 from staf.figures.style import bare, new_figure
 from staf.kinds import sample_photo
 from staf.kinds.shape.figure import Viewpoint, shape_picture
-from staf.operators import Mask
-from staf.tasks.classical import measured
 from staf.kinds.video.plan import PIXELS_PER_FRAME
 from staf.nn.networks import NETWORKS
+from staf.operators import Mask
+from staf.tasks import SuperResolution
+from staf.tasks.classical import measured, upscaled
 from staf.tasks.equations import Helmholtz
 from staf.tasks.inverse_classical import inverse_candidates
+from staf.tasks.learned_enlarging import enlarged_by_network
 from staf.tasks.picture_restoration import PictureRestoration, random_mask
 
 FOLDER = Path(__file__).parent / "img"
@@ -124,8 +126,23 @@ def restoration() -> Figure:
     return restoration_comparison(picture.array / 255, seen, shown, (slice(32, 80), slice(40, 88)))
 
 
+def enlarging() -> Figure:
+    """A photo seen at a quarter of its side, and what the methods without a fit make of it."""
+    photo = sample_photo("astronaut").array[:256, 96:352].astype(np.float32)
+    picture = staf.Image(photo.reshape(128, 2, 128, 2, 3).mean((1, 3)).round().astype(np.uint8))
+    task = SuperResolution.simulated(picture, 4)
+    found = {**upscaled(task), "learned enlarging": enlarged_by_network(task.observation, 4).flatten(1).T.clamp(0, 1)}
+    seen = task.observation.repeat_interleave(4, 1).repeat_interleave(4, 2).movedim(0, -1).numpy()
+    shown = {
+        f"{name}  {measured(task, values)['psnr']:.2f} dB": values.reshape(128, 128, 3).numpy()
+        for name, values in found.items()
+    }
+    return restoration_comparison(picture.array / 255, seen, shown, (slice(32, 80), slice(40, 88)))
+
+
 NAMES = {
     "restoration": (restoration, "restoration.jpg"),
+    "enlarging": (enlarging, "enlarging.jpg"),
     "video": (video, "video.jpg"),
     "distance": (distance, "distance.jpg"),
     "equation": (equation, "equation.jpg"),

@@ -23,6 +23,7 @@ import staf
 from staf._files import atomic_write
 from staf._machine import provenance
 from staf.kinds import Grid
+from staf.nn.networks import NETWORKS
 from staf.operators import TransmissionNoise, cone_beam
 from staf.tasks import KeepBestHeldOut
 from staf.tasks.choice import Candidate
@@ -107,8 +108,9 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--arguments", default="{}", help="JSON: arguments of the networks in place of the plan's")
-    parser.add_argument("--rate", type=float, default=1.0, help="the plan's rates are multiplied by it")
+    parser.add_argument("--arguments", default="{}", help="JSON: network: {argument: value}, in place of the plan's")
+    help_ = "the plan's rates times each are tried, and held-out views choose"
+    parser.add_argument("--rates", nargs="+", type=float, default=[1.0, 3.0], help=help_)
     parser.add_argument("--on-sart", action="store_true", help="networks fit what SART with total variation leaves")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -134,19 +136,25 @@ def main() -> None:
         began = time.perf_counter()
         plan = staf.plan(task, staf.Budget(steps=options.steps), model=network, device=options.device)
         arguments: dict[str, Any] = dict(plan.field_factory.arguments)  # type: ignore[attr-defined]
-        size = {"width": options.width, "depth": options.depth}
-        given = {**arguments, **({} if network == "ngp" else size), **json.loads(options.arguments)}
-        draw = torch.Generator().manual_seed(options.seed)
-        field = getattr(staf, network)(3, 1, generator=draw, **given).to(options.device)
-        if options.on_sart:
-            field = OnVolume(field, classical[SART].values.reshape(task.signal.shape).to(options.device))
-        rates = {"rate": plan.recipe.rate * options.rate, "matrix_rate": plan.recipe.matrix_rate * options.rate}
-        recipe = plan.recipe.replace(**rates)
-        keep = KeepBestHeldOut(task, every=max(1, options.steps // 20))
-        fit = staf.fit(task, field=field, recipe=recipe, progress=False, callbacks=[keep], device=options.device)
-        how = {"steps": fit.result.steps, "kept_step": keep.best_step, "batch": recipe.batch, "arguments": given}
-        add(network, task.predict(fit.module), began, **how)
-        choice = chosen_of(task, fit.module, classical, network)
+        size = {} if NETWORKS[network].grid else {"width": options.width, "depth": options.depth}
+        given = {**arguments, **size, **json.loads(options.arguments).get(network, {})}
+        tried: dict[float, tuple[nn.Module, float]] = {}
+        for factor in options.rates:
+            draw = torch.Generator().manual_seed(options.seed)
+            field = getattr(staf, network)(3, 1, generator=draw, **given).to(options.device)
+            if options.on_sart:
+                field = OnVolume(field, classical[SART].values.reshape(task.signal.shape).to(options.device))
+            rates = {"rate": plan.recipe.rate * factor, "matrix_rate": plan.recipe.matrix_rate * factor}
+            recipe = plan.recipe.replace(**rates)
+            keep = KeepBestHeldOut(task, every=max(1, options.steps // 20))
+            fit = staf.fit(task, field=field, recipe=recipe, progress=False, callbacks=[keep], device=options.device)
+            tried[factor] = fit.module, task.held_out_error(fit.module)
+            how = {"rate": factor, "steps": fit.result.steps, "kept_step": keep.best_step, "batch": recipe.batch}
+            held_out = round(math.sqrt(tried[factor][1]), 4)
+            add(network, task.predict(fit.module), began, **how, held_out_error=held_out, arguments=given)
+            began = time.perf_counter()
+        best = min(tried, key=lambda factor: tried[factor][1])
+        choice = chosen_of(task, tried[best][0], classical, network)
         add(f"returned with {network}", choice.values, began, which=choice.method, held_out_errors=choice.errors)
 
 

@@ -16,8 +16,9 @@ from staf.tasks.filling import filled
 # Cut-offs of the Hann window over the ramp, in shares of the highest frequency; 0 is the ramp alone, which is taken
 # where nothing is held out to choose by.
 WINDOWS = (1.0, 0.0, 0.5)
-# Of the total variation after each turn, in units of the value range.
-SART_WEIGHTS = (1e-3, 3e-3, 1e-2, 3e-2)
+# Of the total variation after each turn, in units of the value range; the third is taken where nothing is held out to
+# choose by. A slice of 128x128 without noise and 150 views: 1e-2 has 24.4 dB, 3e-3 26.1.
+SART_WEIGHTS = (1e-3, 1e-2, 3e-3, 3e-2)
 TURNS = 15
 SUBSETS = 10
 RELAXATION = 0.7
