@@ -114,6 +114,7 @@ def main() -> None:
     sys.argv += ["--set", str(options.set)]
     until = time.monotonic() + options.seconds
     killed = run_child(signal.SIGKILL, options.kill_after, until)
+    print(json.dumps({"killed": killed}), flush=True)
     resumed = run_child(signal.SIGTERM, options.seconds, until)
     opened = time.monotonic()
     fields = staf.FieldSet(options.set)

@@ -182,6 +182,17 @@ def test_soap_trains_large_pictures_that_every_step_sees(shape, budget, device, 
     assert (chosen.recipe.schedule.warm > 0) == (optimiser == "soap")
 
 
+@pytest.mark.parametrize(
+    ("side", "steps", "device", "momentum"),
+    [(128, 100, "cuda", 0.8), (128, 101, "cuda", 0.95), (90, 50, "cuda", 0.95), (128, 50, "cpu", 0.95)],
+)
+def test_few_steps_that_see_a_picture_whole_have_less_momentum(side, steps, device, momentum):
+    picture = SimpleNamespace(in_features=2, out_features=3, shape=(side, side))
+    chosen = plan(picture, Budget(steps=steps), device=device)
+    assert chosen.recipe.momentum == momentum
+    assert ("less momentum" in chosen.reasons["optimiser"]) == (momentum < 0.95)
+
+
 @pytest.mark.parametrize("model", ["staf", "siren", "finer"])
 def test_few_steps_on_large_pictures_have_a_rate_of_their_own(model):
     picture = SimpleNamespace(in_features=2, out_features=3, shape=(256, 256))

@@ -48,12 +48,12 @@ def test_plain_data_round_trip_through_json():
         ({"steps": 1, "rate": -1.0}, "rate must be positive, got -1.0"),
         ({"steps": 1, "matrix_rate": float("nan")}, "matrix_rate must be positive"),
         ({"steps": 1, "phase_rate": -1.0}, "phase_rate must not be negative"),
-        ({"steps": 1, "momentum": 1.0}, "momentum must be at least 0 and below 1, got 1.0"),
         ({"steps": 1, "table_decay": -1.0}, "table_decay must not be negative"),
         ({"steps": 1, "optimiser": "sgd"}, "adam, muon, soap, learnt, got 'sgd'"),
         ({"steps": 1, "convention": "middle"}, "convention"),
         ({"steps": 1, "precision": "fp8"}, "precision"),
         ({"steps": 1, "seconds": 0.0}, "seconds must be positive"),
+        ({"steps": 1, "momentum": 1.0}, "momentum must be at least 0 and below 1, got 1.0"),
         ({"steps": 1, "freeze_activations_from": -1}, "freeze_activations_from"),
     ],
 )

@@ -36,6 +36,18 @@ def default(*, steps: int = 1000, batch: int | None = None) -> Recipe:
     )
 
 
+def few_steps(*, steps: int = 25) -> Recipe:
+    """Ours for 10 to 100 full-batch steps, such as fits from a learnt start: the default with less momentum.
+
+    25 and 50 steps on 40 faces of 128x128 end at 38.0 and 48.2 dB, with the default's momentum at 30.7 and 35.9 dB, and
+    there is less noise between the pixels (docs/recipes.md).
+
+    >>> few_steps().momentum
+    0.8
+    """
+    return default(steps=steps).replace(momentum=0.8)
+
+
 def full_batch(*, steps: int = 1000) -> Recipe:
     """Ours for pictures and recordings that every step sees whole: SOAP on all matrices, Adam on the rest.
 

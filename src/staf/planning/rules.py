@@ -28,6 +28,8 @@ SOAP_POINTS = 2**15
 # Fewer steps leave SOAP no time to rise: kodim03 and kodim13, STAF, 200 steps, SOAP at its best of three rates ends at
 # 49.0 and 41.7 dB, Muon at 49.8 and 44.6.
 SOAP_STEPS = 300
+# So few steps of full batches want less of Muon's momentum (docs/recipes.md has the measurement).
+MOMENTUM_STEPS = 100
 # Seconds of training for each point that hold so many steps on a GPU ten times slower than an H200.
 SOAP_SECONDS = 1e-4
 # Pictures of at most this many pixels, seen whole, are learnt slower: their values are far fewer than the weights, and
@@ -106,7 +108,13 @@ def optimiser(s: Situation) -> Choice:
     """Adam for grids; SOAP for large pictures that every step sees, where there is time for it; Muon otherwise."""
     if s.spec.grid:
         return adam(s)
-    return soap(s) if is_large_picture(s) and is_long(s) else muon(s)
+    if is_large_picture(s) and is_long(s):
+        return soap(s)
+    chosen = muon(s)
+    if s.spec.complex_weights or not has_few_steps(s):
+        return chosen
+    less = {**chosen.recipe, "momentum": recipes.few_steps().momentum}
+    return Choice(f"{chosen.reason}; less momentum for few steps", recipe=less)
 
 
 def rate(s: Situation) -> Choice:
@@ -259,6 +267,12 @@ def is_long(s: Situation) -> bool:
     if s.steps is not None:
         return s.steps >= SOAP_STEPS
     return not s.on_cpu and s.budget.seconds is not None and s.budget.seconds >= SOAP_SECONDS * s.points
+
+
+def has_few_steps(s: Situation) -> bool:
+    """Whether few steps see a picture whole, of a size for which less momentum was found better."""
+    seen_whole = s.batch is None and s.in_features == 2 and SMALL_POINTS < s.points < SOAP_POINTS
+    return seen_whole and s.steps is not None and s.steps <= MOMENTUM_STEPS
 
 
 def is_short(s: Situation) -> bool:

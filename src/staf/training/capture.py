@@ -61,9 +61,18 @@ class CapturedStepper(Stepper):
 
     def _record(self) -> torch.cuda.CUDAGraph | None:
         graph = torch.cuda.CUDAGraph()
+        torch.cuda.synchronize()
+        # A recording has memory of its own. torch's `cuda.graph` gives all unused memory back first, gigabytes for
+        # each group of networks; here that is done where the recording might not fit otherwise.
+        if torch.cuda.mem_get_info()[0] < torch.cuda.memory_reserved():
+            torch.cuda.empty_cache()
         try:
-            with torch.cuda.graph(graph, stream=recording_stream(self._counter.device)):
-                self.step()
+            with torch.cuda.stream(recording_stream(self._counter.device)):
+                graph.capture_begin()
+                try:
+                    self.step()
+                finally:
+                    graph.capture_end()
         except (RuntimeError, torch.AcceleratorError) as error:
             torch.cuda.synchronize()
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

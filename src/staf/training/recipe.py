@@ -14,9 +14,11 @@ OptimiserName = Literal["adam", "muon", "soap", "learnt"]
 Precision = Literal["fp32", "bf16x3", "tf32", "tf32-then-bf16x3"]
 
 
-MUON_MOMENTUM = 0.95
 # Beyond it floats count no single steps any more.
 MOST = 2**53
+# Entries that came later are written where they are not these, so that other recipes are written as they were, and sets
+# of fields that were fitted before can be resumed.
+LATER = {"momentum": 0.95, "table_decay": 0.0}
 
 
 @dataclass(frozen=True)
@@ -26,9 +28,11 @@ class Recipe:
     `steps` counts optimiser steps; with `epochs` given instead, a step is one mini-batch of `batch` points and an
     epoch visits every point once. `batch=None` is the full batch. Learning rates: `rate` is Adam's (and SOAP's on the
     first and the last layer), `matrix_rate` is Muon's or SOAP's on the hidden matrices, `table_rate` is Adam's on the
-    tables of hash grids, and the rates of C, Omega and Phi are multiples of `rate`. `momentum` is Muon's; few steps
-    want less of it. Half of `table_decay` times the squares of the tables is added to the loss. The optimiser "learnt"
-    is gradient descent with the rates that a field of `staf.learn_start` brings along, times `rate`.
+    tables of hash grids, and the rates of C, Omega and Phi are multiples of `rate`. The optimiser "learnt" is gradient
+    descent with the rates that a field of `staf.learn_start` brings along, times `rate`.
+
+    `momentum` is Muon's; few steps want less of it. Half of `table_decay` times the squares of the tables is added to
+    the loss.
 
     >>> Recipe(steps=100, batch=None).total_steps(points=65536)
     100
@@ -43,8 +47,6 @@ class Recipe:
     rate: float = 1e-3
     matrix_rate: float = 3e-3
     table_rate: float = 1e-2
-    table_decay: float = 0.0
-    momentum: float = MUON_MOMENTUM
     amplitude_rate: float = 1.0
     frequency_rate: float = 1.0
     phase_rate: float = 1.0
@@ -54,6 +56,8 @@ class Recipe:
     target_db: float | None = None
     convention: Literal["centres", "ends"] = "centres"
     precision: Precision = "fp32"
+    momentum: float = 0.95
+    table_decay: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("steps", "epochs", "batch"):
@@ -124,10 +128,7 @@ class Recipe:
         """JSON-able data from which `from_plain` makes an equal recipe."""
         data = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         data["schedule"] = schedules.to_plain(self.schedule)
-        # Recipes that do not change it are written as they were before there was this entry.
-        if self.momentum == MUON_MOMENTUM:
-            del data["momentum"]
-        return data
+        return {name: value for name, value in data.items() if name not in LATER or value != LATER[name]}
 
     @classmethod
     def from_plain(cls, data: dict[str, Any]) -> Recipe:
