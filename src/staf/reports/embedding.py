@@ -84,5 +84,5 @@ def error_scale(ceiling: float) -> str:
 
 def _png(picture: PIL.Image.Image, profile: bytes | None) -> str:
     buffer = io.BytesIO()
-    picture.save(buffer, "PNG", optimize=True, icc_profile=profile)
+    picture.save(buffer, "PNG", icc_profile=profile)
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")

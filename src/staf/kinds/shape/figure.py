@@ -13,7 +13,7 @@ from staf.figures.comparison import busiest_box
 from staf.figures.style import bare, new_figure
 from staf.kinds.shape.measures import distances
 from staf.kinds.shape.mesh import Mesh
-from staf.kinds.shape.picture import camera_of, draw, magnification
+from staf.kinds.shape.picture import camera_of, draw, look, magnification, paint
 from staf.kinds.shape.signal import Shape
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def shape_comparison(
     view = view or Viewpoint()
     bounds = target.mesh.bounds
     how: Document = {**view._asdict(), "size": pixels, "bounds": bounds}
-    whole = [_on_white(draw(shape.mesh, **how)) for shape in (target, *reconstructions.values())]
+    shapes = [("target", target), *reconstructions.items()]
+    seen = [look(shape.mesh, **how) for _, shape in shapes]
+    whole = [_on_white(paint(shape.mesh, each)) for (_, shape), each in zip(shapes, seen, strict=True)]
     how_close = {**how, "zoom": ZOOM, "look_at": _where_different(whole, bounds, view)}
     voxel = 2 * target.frame.half / target.resolution
     errors = [distances(shape.mesh.vertices, target.mesh)[0] / voxel for shape in reconstructions.values()]
@@ -69,13 +71,13 @@ def shape_comparison(
     grid = figure.subplots(3, columns, squeeze=False)
     for axes in grid.flat:
         bare(axes)
-    for column, (title, shape) in enumerate([("target", target), *reconstructions.items()]):
+    for column, (title, shape) in enumerate(shapes):
         grid[0, column].imshow(whole[column])
         grid[0, column].set_title(title, fontsize=10)
         grid[1, column].imshow(_on_white(draw(shape.mesh, **how_close)))
         if column:
             painted = palette(np.clip(errors[column - 1] / top, 0, 1))[:, :3]
-            grid[2, column].imshow(_on_white(draw(shape.mesh, colours=painted, **how)))
+            grid[2, column].imshow(_on_white(paint(shape.mesh, seen[column], painted)))
     grid[2, 0].set_visible(False)
     scale = ScalarMappable(Normalize(0, top), palette)
     figure.colorbar(scale, ax=list(grid[2]), location="bottom", label="distance, voxels", shrink=0.5, extend="max")

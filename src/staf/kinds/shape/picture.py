@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,16 @@ FILLED = 0.94
 SAMPLES = 2
 # At silhouettes smooth normals turn away from the eye; creases beyond this cosine keep their own face's normal.
 CREASE = 0.4
+
+
+class Seen(NamedTuple):
+    """What is in front at each sample of a picture: (pixels, pixels), and (hits, 3) where something is."""
+
+    hit: np.ndarray
+    face: np.ndarray
+    weights: np.ndarray
+    normals: np.ndarray
+    light: np.ndarray
 
 
 def draw(
@@ -47,12 +58,26 @@ def draw(
     >>> picture.shape, picture[16, 16, 3].item(), picture[0, 0, 3].item()
     ((32, 32, 4), 255, 0)
     """
+    seen = look(mesh, size=size, azimuth=azimuth, elevation=elevation, up=up, bounds=bounds, zoom=zoom, look_at=look_at)
+    return paint(mesh, seen, colours)
+
+
+def look(
+    mesh: Mesh,
+    *,
+    size: int = 512,
+    azimuth: float = 30.0,
+    elevation: float = 15.0,
+    up: str = "y",
+    bounds: tuple[np.ndarray, np.ndarray] | None = None,
+    zoom: float = 1.0,
+    look_at: np.ndarray | None = None,
+) -> Seen:
+    """What `draw` sees of the mesh: `paint` makes pictures of it, so that several colours cost one search."""
     if size < 8:
         raise SignalError(f"size must be at least 8 pixels, got {size}")
     if not zoom > 0:
         raise SignalError(f"zoom must be positive, got {zoom}")
-    if colours is not None and colours.shape != mesh.vertices.shape:
-        raise SignalError(f"colours must have shape {mesh.vertices.shape}, got {colours.shape}")
     camera = camera_of(azimuth, elevation, up)
     low, high = mesh.bounds if bounds is None else bounds
     middle = (low + high) / 2 if look_at is None else look_at
@@ -63,11 +88,18 @@ def draw(
     place = np.stack([pixels / 2 - seen[:, 1], pixels / 2 + seen[:, 0]], 1)
     depth, face, weights = _nearest(place, seen[:, 2], mesh.faces, pixels)
     hit = face >= 0
-    normals = _normals(mesh, camera, face[hit], weights[hit])
-    base = np.array(CLAY) if colours is None else _blend(colours, mesh.faces, face[hit], weights[hit])
-    picture = np.zeros((pixels, pixels, 4), np.float32)
-    picture[hit, :3] = _shade(normals, base) * _occlusion(depth, hit)[hit][:, None]
-    picture[hit, 3] = 1
+    face, weights = face[hit], weights[hit]
+    return Seen(hit, face, weights, _normals(mesh, camera, face, weights), _occlusion(depth, hit)[hit])
+
+
+def paint(mesh: Mesh, seen: Seen, colours: np.ndarray | None = None) -> np.ndarray:
+    """A picture of what is seen, uint8 (size, size, 4), with `colours` (n, 3) of the vertices or like clay."""
+    if colours is not None and colours.shape != mesh.vertices.shape:
+        raise SignalError(f"colours must have shape {mesh.vertices.shape}, got {colours.shape}")
+    base = np.array(CLAY) if colours is None else _blend(colours, mesh.faces, seen.face, seen.weights)
+    picture = np.zeros((*seen.hit.shape, 4), np.float32)
+    picture[seen.hit, :3] = _shade(seen.normals, base) * seen.light[:, None]
+    picture[seen.hit, 3] = 1
     return _reduced(picture)
 
 
@@ -100,9 +132,9 @@ def _nearest(
     for hits in scanline.hits(place[faces], (pixels, pixels)):
         where = hits.row * pixels + hits.column
         z = (height[faces[hits.triangle]] * hits.weights).sum(1)
-        order = np.lexsort((z, where))
-        last = order[np.flatnonzero(np.diff(where[order], append=-1))]
-        front = last[z[last] > depth[where[last]]]
+        # Of several hits of a sample the nearest is the last one, which stays.
+        nearer = np.flatnonzero(z > depth[where])
+        front = nearer[np.argsort(z[nearer], kind="stable")]
         depth[where[front]], face[where[front]], weights[where[front]] = (
             z[front],
             hits.triangle[front],

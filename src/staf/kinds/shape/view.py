@@ -15,7 +15,7 @@ from staf.kinds.shape.measures import distances
 from staf.kinds.shape.mesh import Mesh
 from staf.kinds.shape.mesh_writing import WRITERS
 from staf.kinds.shape.options import PICTURES
-from staf.kinds.shape.picture import CLAY, FILLED, camera_of, draw, magnification
+from staf.kinds.shape.picture import CLAY, FILLED, camera_of, draw, look, magnification, paint
 from staf.kinds.shape.signal import Shape
 from staf.reports.embedding import picture_uri, round_ceiling
 from staf.signals.grid import Convention
@@ -70,10 +70,11 @@ class ShapeView(View[Shape]):
         most = max(round_ceiling(float(np.quantile(error, 0.99))), 1e-3)
         share = np.minimum(error / most, 1.0)[:, None]
         painted = (1 - share) * np.array(CLAY) + share * np.array(WRONG)
+        seen = look(reconstruction.mesh, **how)
         pictures = (
             ("Target", draw(target.mesh, **how)),
-            ("Reconstruction", draw(reconstruction.mesh, **how)),
-            ("Error", draw(reconstruction.mesh, colours=painted, **how)),
+            ("Reconstruction", paint(reconstruction.mesh, seen)),
+            ("Error", paint(reconstruction.mesh, seen, painted)),
         )
         figures = "".join(
             f'<figure><h3>{name}</h3><img alt="{name}" width="512" height="512" src="{picture_uri(pixels)}"></figure>'
