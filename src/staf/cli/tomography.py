@@ -45,7 +45,7 @@ class Scan(InverseOptions):
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
     """The sinogram as NPY; with --evaluate an image, or a volume as NPY, NIfTI or DICOM."""
-    beam: Literal["parallel", "fan", "cone"] | None = None
+    beam: Annotated[Literal["parallel", "fan", "cone"] | None, arg(metavar="{parallel,fan,cone}")] = None
     """The scanner: parallel for a slice and cone for a volume, unless given."""
     views: Count = None
     """With --evaluate: how many views there are (60 unless given)."""

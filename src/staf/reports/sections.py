@@ -73,6 +73,8 @@ def numbers(fit: Fit, measures: Document) -> str:
         for name, value, unit, main_tile in tiles
     )
     words = [f"Measured with {measures['protocol']}."] if "protocol" in measures else []
+    if hasattr(fit.task, "truth") and fit.task.truth is None:
+        words.append("PSNR of the fit to what was observed: without the truth, no number says how good the result is.")
     if measures.get("psnr_of_baseline") is not None:
         words.append(f"For scale: {measures['baseline']} alone has {measures['psnr_of_baseline']:.2f} dB.")
     words += [

@@ -49,8 +49,8 @@ def has_channels(shape: tuple[int, ...], channels: bool | None) -> tuple[bool, l
     size = "x".join(str(n) for n in shape)
     if shape[-1] <= MOST_CHANNELS:
         grid = "x".join(str(n) for n in shape[:-1])
-        return True, [f"{size} is read as {grid} samples of {shape[-1]} channels: channels=False makes it a volume"]
-    return False, [f"{size} is read as a volume of one channel: channels=True makes the last axis channels"]
+        return True, [f"{size} is read as {grid} samples of {shape[-1]} channels: channels=False (--channels none) makes it a volume"]
+    return False, [f"{size} is read as a volume of one channel: channels=True (--channels last) makes the last axis channels"]
 
 
 def checked_spacing(spacing: Sequence[float] | None, axes: int) -> tuple[float, ...] | None:

@@ -70,7 +70,7 @@ class Render(RenderKind):
     depths, in .ply, .obj, .stl, .glb or .off a mesh in the scene's own units.
     """
 
-    path: Annotated[Literal["orbit"] | None, arg(help_behavior_hint="")] = None
+    path: Annotated[Literal["orbit"] | None, arg(metavar="orbit", help_behavior_hint="")] = None
     """orbit: a closed path around the scene."""
     camera: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """A transforms.json whose poses are drawn."""
