@@ -143,7 +143,10 @@ def test_what_cannot_be_exported(staf, photo, sound, ball, many, here):
         (["empty", "-o", "again.png"], "it is not a folder that staf wrote"),
         (["missing.safetensors", "--rate", "3", "-o", "a.wav"], "missing.safetensors does not exist"),
         ([photo], "--out is missing"),
-        ([photo, "-o", "picture.png"], "picture.png exists: name another place with --out, or replace it with --overwrite"),
+        (
+            [photo, "-o", "picture.png"],
+            "picture.png exists: name another place with --out, or replace it with --overwrite",
+        ),
         ([photo, "-o", "empty"], "a fitted picture is written as"),
         ([photo, "-o", "new.png", "--format", "png"], "--format is for a folder of fit-many"),
         ([photo, "-o", "new.png", "--size", "3x3", "--scale", "2"], "exclude each other"),

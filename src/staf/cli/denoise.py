@@ -147,7 +147,9 @@ def _finish(
         )
         terminal.say(f"best step in hindsight (oracle): {oracle.psnr:.2f} dB at step {oracle.step}")
     files |= write_metrics(folder, fit, document)
-    of = f"the weights of step {kept} of {fit.result.steps}" if choice.method == options.model else f"by {choice.method}"
+    of = (
+        f"the weights of step {kept} of {fit.result.steps}" if choice.method == options.model else f"by {choice.method}"
+    )
     terminal.say(f"{files['denoised']}: {of}")
     tell_choice(terminal, choice)
     terminal.finish({**document, "out": str(folder), "files": files})

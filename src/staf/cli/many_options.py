@@ -53,8 +53,8 @@ class ManyOptions:
         begun = any((out / name).exists() for name in (INDEX, WINDOWS, SET))
         if begun and not (self.resume or self.overwrite):
             raise UserError(
-                f"{out} already holds fits: pass --resume to continue, --overwrite to fit again, or name another folder "
-                "with --out"
+                f"{out} already holds fits: pass --resume to continue, --overwrite to fit again, or name another "
+                "folder with --out"
             )
         return {
             "seed": self.seed or 0,

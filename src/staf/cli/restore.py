@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 class Restore(RestorationOptions):
     """Restore a picture: fill in missing pixels, take blur away, make it finer, denoise it; or several of these.
 
-    The picture is what was observed: blurred, then averaged down, then seen in part. With --evaluate, --keep or --photons
-    it is the truth instead: that is done to it first, and comparison.png shows what every method brings back.
+    The picture is what was observed: blurred, then averaged down, then seen in part. With --evaluate, --keep
+    or --photons it is the truth instead: that is done to it first, and comparison.png shows what every method returns.
     The folder (runs/NAME-restore unless --out names another) gets restored.png (or .tiff), model.safetensors,
     metrics.json and report.html. restored.png is the fit's, or a classical method's where held-out pixels say that the
     fit is not better; the command says which. --scale alone is `staf upscale`, and --photons alone `staf denoise`.

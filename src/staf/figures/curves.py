@@ -50,7 +50,9 @@ def draw_curves(axes: Axes, histories: Mapping[str, History], against: Literal["
         axes.plot(x, smooth, label=name, linewidth=1.8, **style)
     tidy(axes, x=LABELS[against], y="PSNR of the step's batch, dB")
     if against == "step":
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        from matplotlib.ticker import MaxNLocator
+
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if len(histories) > 1:
         axes.legend(frameon=False, fontsize=9)
 
