@@ -13,7 +13,7 @@ setup: .venv/.ready
 .venv/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e ".[test,docs]"
-	$(BIN)/python -m compileall -q -j 0 -x '/(tests?|rllib|mypyc?|pip)/' .venv/lib >/dev/null || true
+	$(BIN)/python -m compileall -q -j 0 -x '/(tests?|mypyc?|pip)/' .venv/lib >/dev/null || true
 	touch $@
 
 # The browser is fetched while the environment is made, and types are looked at while the tests run.
