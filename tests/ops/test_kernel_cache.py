@@ -34,7 +34,6 @@ def find(kernels, monkeypatch, caplog) -> Find:
     """Find or build the library with a cache in a folder; what is built is a copy."""
 
     def compiled(compiler: str, root: Path, scratch: Path) -> Path:
-        assert os.path.dirname(compiler) in os.environ["PATH"].split(os.pathsep)
         assert os.path.isabs(compiler)
         return Path(shutil.copy(kernels, scratch / "kernels.so"))
 
