@@ -18,29 +18,47 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 import staf
 from benchmarks.sweeps.rows import Row, measure, options
 from paper.protocols.published import with_arguments
 from staf.kinds.scene.reading import Views
+from staf.kinds.scene.rendering import on_background
 from staf.kinds.scene.task import Radiance
 from staf.ops.execution import Execution
 from staf.planning import Budget, plan
 from staf.training import run
+from staf.training.schedules import Cosine
+from staf.training.state import State
 
 HELD_OUT_EVERY = 10
 LAST = 100
 # Steps that compile the kernels.
 WARM_UP = 40
+# Runs that are compared after as many steps, because theirs take longer.
+SHORT = 3000
 
 Changes = dict[str, Any]
-# What runs change: arguments of the grid, entries of the recipe.
+FLOOR = {"schedule": Cosine(floor=0.1)}
+FOUR = {"scene": {"subpixels": 2}, "task": {"samples": 2**19}, "recipe": {"batch": 2**14}, "run": {"steps": SHORT}}
+# What runs change: arguments of the scene, of the grid and of the task, entries of the recipe, and of the run its steps
+# and the part of its end over which weights are averaged.
 STAGES: tuple[dict[str, Changes], ...] = (
     {"as planned": {}},
-    {f"{cells} cells": {"grid": {"finest": cells}} for cells in (512, 2048)},
-    {f"decay {decay:g}": {"recipe": {"table_decay": decay}} for decay in (0.0, 3e-8, 3e-7, 1e-6)},
+    {"512 cells": {"grid": {"finest": 512}}},
+    {"3000 steps": {"run": {"steps": SHORT}}},
+    {"3000 steps, 4 rays": FOUR},
+    {"average": {"recipe": FLOOR, "run": {"average": 0.25}}},
     {"plain directions": {"grid": {"directions": "plain"}}},
-    {f"2^{size} entries": {"grid": {"log2_entries": size}} for size in (18, 20)},
+    {"2^18 entries": {"grid": {"log2_entries": 18}}},
+    {
+        "3000 steps, 2048 samples": {
+            "scene": {"ray_samples": 2048},
+            "task": {"samples": 2**18},
+            "run": {"steps": SHORT},
+        }
+    },
 )
 
 
@@ -65,13 +83,47 @@ def split(scene: staf.Scene) -> staf.Scene:
     return scene.with_photos(part(fitted), part(left_out))
 
 
+class Average:
+    """A callback that puts the mean of the weights of the last `part` of a fit in place, looked at every 16 steps."""
+
+    every = 16
+
+    def __init__(self, part: float, *, seconds: float | None, steps: int | None) -> None:
+        self.start = 1 - part
+        self.seconds, self.steps = seconds, steps
+        self.count = 0
+        self.mean: list[torch.Tensor] = []
+
+    @torch.no_grad()
+    def __call__(self, state: State) -> None:
+        done = state.step / self.steps if self.steps else state.seconds / (self.seconds or math.inf)
+        if done < self.start:
+            return
+        self.count += 1
+        weights = [weight.detach() for weight in state.field.parameters()]
+        if not self.mean:
+            self.mean = [weight.clone() for weight in weights]
+        torch._foreach_lerp_(self.mean, weights, 1 / self.count)
+
+    @torch.no_grad()
+    def finish(self, module: torch.nn.Module) -> str:
+        for weight, mean in zip(module.parameters(), self.mean, strict=bool(self.mean)):
+            weight.copy_(mean)
+        return f"the weights are the mean of {self.count}"
+
+
 def fit(scene: staf.Scene, changes: Changes, budget: Budget, *, device: str, seed: int = 0) -> Row:
     """One run of the plan with changes."""
+    how = changes.get("run", {})
+    scene = scene.changed(**changes.get("scene", {}))
+    budget = Budget(steps=how["steps"]) if "steps" in how and budget.steps is None else budget
     chosen = with_arguments(plan(scene, budget, device=device.split(":")[0]), **changes.get("grid", {}))
     recipe, module = chosen.recipe.replace(**changes.get("recipe", {})), chosen.field(seed)
-    task = Radiance(scene)
+    task = Radiance(scene, **changes.get("task", {}))
+    averages = [Average(how["average"], seconds=budget.seconds, steps=budget.steps)] if "average" in how else []
     began = time.monotonic()
-    result = run(task, module, recipe, seed=seed, execution=Execution(device=device), progress=False)
+    execution = Execution(device=device)
+    result = run(task, module, recipe, seed=seed, execution=execution, progress=False, callbacks=averages)
     return {
         **result.metrics,
         "train_psnr": -10 * math.log10(float(np.mean(result.history.loss[-LAST:]))),
@@ -81,10 +133,23 @@ def fit(scene: staf.Scene, changes: Changes, budget: Budget, *, device: str, see
         "ms_per_step": 1000 * result.seconds / max(1, result.steps),
         "occupied": float(task.grid.occupied.float().mean()),
         "parameters": sum(p.numel() for p in module.parameters()),
-        "changes": changes,
+        "changes": repr(changes),
         "stopped": result.stopped,
         "notes": result.notes,
+        **errors(task),
     }
+
+
+def errors(task: Radiance) -> Row:
+    """The squared error of the rendered photos, as parts of the whole: at outlines, inside of them and outside."""
+    shown, views = task.reconstruction, task.signal.test
+    if shown is None or views is None or views.pixels.shape[-1] < 4:
+        return {}
+    photos = on_background(views.pixels, torch.tensor(task.signal.background))
+    error = (shown.train.pixels.float() / 255 - photos).square().mean(-1)
+    cover = views.pixels[..., 3]
+    parts = {"empty": cover == 0, "outline": (cover > 0) & (cover < 255), "solid": cover == 255}
+    return {f"error_{name}": float((error * where).mean()) for name, where in parts.items()}
 
 
 def runs(whole: staf.Scene, rows: list[Row], given: argparse.Namespace) -> Iterator[tuple[str, Callable[[], Row]]]:

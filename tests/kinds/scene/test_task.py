@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import staf
+from staf.kinds.scene.rendering import render_rays
 from staf.kinds.scene.task import MEASURED, UPDATE_EVERY, Radiance, density_of
 from staf.ops.execution import Execution
 from staf.training import Checkpoint, run
@@ -111,6 +112,29 @@ def test_rays_beyond_the_samples_have_no_weight(monkeypatch):
     torch.testing.assert_close(few, task.loss(module, kept), rtol=1e-4, atol=1e-6)
 
 
+def test_several_rays_of_a_pixel_are_rendered_apart_and_shown_as_their_mean(monkeypatch):
+    """With four rays in the centres of its quarters, a pixel's error is that of a picture twice as large."""
+    one = scene(train=1, test=0, size=8)
+    several = Radiance(one.changed(subpixels=2), samples=2**16, resolution=4)
+    larger = Radiance(one.with_views(one.render(nothing, size=(16, 16)).train), samples=2**16, resolution=4)
+    batch, module = several.batch(None), field()
+    assert batch.coordinates.shape == (64, 12)
+    drawn = several._draw(64)[0]
+    assert drawn.shape == (64, 4 + 3)
+    origin, direction = several._rays(batch.coordinates)
+    places = torch.arange(256).view(8, 2, 8, 2).transpose(1, 2).reshape(-1)
+    expected = larger.batch(places).coordinates
+    # Directions are taken as linear within a pixel, which is 0.09 wide here.
+    torch.testing.assert_close(torch.cat([origin, direction], -1), expected, rtol=0, atol=1e-3)
+    numbers = torch.full((64, 7), 0.5)
+    monkeypatch.setattr(several, "_draw", lambda pixels: (numbers, torch.arange(pixels)))
+    found = several.loss(module, batch)
+    picture = render_rays(module, origin, direction, several.grid.occupied, torch.full((3,), 0.5), step=one.step)
+    pixels = batch.target[:, :3] * batch.target[:, 3:] + (1 - batch.target[:, 3:]) * 0.5
+    error = (picture.colour.view(64, 4, 3).mean(1) - pixels).square().mean()
+    torch.testing.assert_close(found, error, rtol=1e-3, atol=1e-5)
+
+
 @pytest.mark.parametrize("rays", [1, 5, 64, 7919, 16_384])
 def test_every_step_draws_other_numbers_and_another_order_of_all_rays(rays):
     task = Radiance(scene(size=8))
@@ -178,8 +202,9 @@ def test_divergence_keeps_the_best_weights():
 
 
 @pytest.mark.gpu
-def test_a_captured_step_trains():
-    task = Radiance(scene(), samples=2**14, resolution=32)
+@pytest.mark.parametrize("subpixels", [1, 2])
+def test_a_captured_step_trains(subpixels):
+    task = Radiance(scene(subpixels=subpixels), samples=2**16, resolution=32)
     for module in (field(), staf.radiance(6, 4, activation="staf", width=32, features=32, depth=2, omega0=20.0)):
         result = run(
             task, module.cuda(), recipe(150, precision="tf32"), execution=Execution(device="cuda"), progress=False

@@ -41,6 +41,8 @@ class Fit(FitKind):
     """Half the side of the box that holds the scene, in its own units; by default 1.5 or from the cameras."""
     ray_samples: Count = None
     """Places along the box's diagonal at which rays are sampled (1024 if not given)."""
+    subpixels: Count = None
+    """Rays along each side of a pixel, whose mean is its colour (1 if not given)."""
     max_pixels: Count = None
     """Refuse scenes whose photos have more pixels than this, together."""
 
@@ -52,13 +54,17 @@ class Fit(FitKind):
             # Not the folder of a scene, and refused as such.
             return open_signal(path, kind="scene")
         return scene.changed(
-            background=BACKGROUNDS[self.background], half=self.half, ray_samples=self.ray_samples, network=self.network
+            background=BACKGROUNDS[self.background],
+            half=self.half,
+            ray_samples=self.ray_samples,
+            subpixels=self.subpixels,
+            network=self.network,
         )
 
     def resume_hint(self) -> str | None:
         return (
             "the interrupted fit was started with other photos: give the same folder, and --downscale, --background, "
-            "--half, --ray-samples and --network as they were then"
+            "--half, --ray-samples, --subpixels and --network as they were then"
         )
 
 

@@ -99,8 +99,10 @@ def precision(s: Situation) -> Choice:
 
 def batch(s: Situation) -> Choice:
     """How many rays a step sees."""
-    rays = min(RAYS[_device(s)], s.points)
-    return Choice(f"steps of up to {rays:,} rays, through the cells that hold matter", recipe={"batch": rays})
+    each = s.signal.subpixels**2
+    pixels = max(1, min(RAYS[_device(s)] // each, s.points))
+    rays = counted(pixels, "pixel") + (f", {each} rays each" if each > 1 else "")
+    return Choice(f"steps of up to {rays}, through the cells that hold matter", recipe={"batch": pixels})
 
 
 def budget(s: Situation) -> Choice:

@@ -132,6 +132,7 @@ class SceneView(View[Scene]):
         words = ["--downscale", str(scene.downscale)] if scene.downscale > 1 else []
         words += ["--background", names[scene.background], "--network", scene.network, "--half", repr(scene.half)]
         words += ["--ray-samples", str(scene.ray_samples)] if scene.ray_samples != RAY_SAMPLES else []
+        words += ["--subpixels", str(scene.subpixels)] if scene.subpixels > 1 else []
         default = Scene.read(scene.source, downscale=scene.downscale) if Path(scene.source).is_dir() else None
         return words if default is not None and default.centre == scene.centre else None
 
@@ -140,7 +141,7 @@ class SceneView(View[Scene]):
         if scene.source is None:
             return "your_signal"
         changes = f"centre={scene.centre}, half={scene.half!r}, background={scene.background}"
-        changes += f", ray_samples={scene.ray_samples}, network={scene.network!r}"
+        changes += f", ray_samples={scene.ray_samples}, subpixels={scene.subpixels}, network={scene.network!r}"
         return f"staf.Scene.read({scene.source!r}, downscale={scene.downscale}).changed({changes})"
 
     def finish_work(self) -> tuple[str, int]:
