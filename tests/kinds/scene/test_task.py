@@ -96,6 +96,26 @@ def test_without_held_out_views_measures_are_of_the_first_photos():
     assert task.evaluate(lambda x: torch.zeros(len(x), 4)) == task.confirm(lambda x: torch.zeros(len(x), 4))
 
 
+def test_views_are_measured_by_as_many_points_at_once_as_a_step_has():
+    task, asked = Radiance(scene(train=1, test=1, size=8), samples=1000, resolution=4), []
+    module = field()
+    module.register_forward_hook(lambda module, given, found: asked.append(len(given[0])))
+    run(task, module, recipe(1), progress=False)
+    # A step has 64 rays.
+    assert max(asked) == 1000
+
+
+def test_matter_beside_the_occupied_cells_is_measured_too():
+    task, asked = Radiance(scene(train=1, test=1, size=8), resolution=4), []
+    task.grid.occupied.zero_()
+    task.grid.occupied[1, 1, 1] = True
+    task.evaluate(lambda x: asked.append(x[:, :3]) or torch.zeros(len(x), 4))
+    where = torch.cat(asked)
+    # The cell reaches from -0.5 to 0, and its neighbours to 0.5.
+    assert where.max() > 0.3
+    assert where.max() <= 0.5001
+
+
 def test_rays_beyond_the_samples_have_no_weight(monkeypatch):
     task = Radiance(scene(size=8), samples=512, resolution=4)
     batch = task.batch(torch.arange(256))

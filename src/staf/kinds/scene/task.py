@@ -93,6 +93,11 @@ class Radiance:
         return len(self.photos) * self.cameras.height * self.cameras.width
 
     @property
+    def points_of_step(self) -> int:
+        """Points at which a step computes the field, with gradients; as many fit in memory without."""
+        return self.samples
+
+    @property
     def observation(self) -> Tensor:
         """The first photo on the background, channels first."""
         photo = self.signal.train.pixels[0].to(self.background.device)
