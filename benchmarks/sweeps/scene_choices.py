@@ -46,7 +46,7 @@ FOUR = {"scene": {"subpixels": 2}, "task": {"samples": 2**19}, "recipe": {"batch
 # and the part of its end over which weights are averaged.
 STAGES: tuple[dict[str, Changes], ...] = (
     {"as planned": {}},
-    {"512 cells": {"grid": {"finest": 512}}},
+    {f"{cells} cells": {"grid": {"finest": cells}} for cells in (512, 256)},
     {"3000 steps": {"run": {"steps": SHORT}}},
     {"3000 steps, 4 rays": FOUR},
     {"average": {"recipe": FLOOR, "run": {"average": 0.25}}},
