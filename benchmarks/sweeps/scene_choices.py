@@ -44,7 +44,7 @@ FLOOR = {"schedule": Cosine(floor=0.1)}
 FOUR = {"scene": {"subpixels": 2}, "task": {"samples": 2**19}, "recipe": {"batch": 2**14}, "run": {"steps": SHORT}}
 # What runs change: arguments of the scene, of the grid and of the task, entries of the recipe, and of the run its steps
 # and the part of its end over which weights are averaged.
-STAGES: tuple[dict[str, Changes], ...] = (
+GRID_STAGES: tuple[dict[str, Changes], ...] = (
     {"as planned": {}},
     {f"{cells} cells": {"grid": {"finest": cells}} for cells in (512, 256)},
     {"3000 steps": {"run": {"steps": SHORT}}},
@@ -60,6 +60,12 @@ STAGES: tuple[dict[str, Changes], ...] = (
         }
     },
 )
+MLP_STAGES: tuple[dict[str, Changes], ...] = (
+    {"as planned": {}},
+    {"512 samples": {"scene": {"ray_samples": 512}, "task": {"samples": 2**16}}},
+    {"average": {"recipe": FLOOR, "run": {"average": 0.25}}},
+)
+STAGES = {"grid": GRID_STAGES, "mlp": MLP_STAGES}
 
 
 def merged(one: Changes, other: Changes) -> Changes:
@@ -165,7 +171,7 @@ def runs(whole: staf.Scene, rows: list[Row], given: argparse.Namespace) -> Itera
     yield "warm-up", partial(fit, quick, {}, warm_up, device=given.device)
     best: Changes = {}
     level = -math.inf
-    for choices in STAGES:
+    for choices in STAGES[whole.network]:
         known = best
         for name, changes in choices.items():
             tried = merged(known, changes)
@@ -182,8 +188,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--long", type=float, default=120.0)
     parser.add_argument("--steps", type=int, default=None)
+    parser.add_argument("--network", choices=list(STAGES), default="grid")
     given = options(parser)
-    scene = staf.open(given.folder, kind="scene")
+    scene = staf.open(given.folder, kind="scene").changed(network=given.network)
     rows: list[Row] = []
     measure(runs(scene, rows, given), rows, given, {"scene": repr(scene)})
 
