@@ -34,7 +34,7 @@ from staf.training import run
 
 MODELS = ("staf", "siren", "finer", "pemlp", "gauss", "wire")
 SEEDS = (0, 1, 2)
-RATES, SEARCH = (1e-4, 3e-4, 1e-3, 3e-3), 2.0
+RATES, SEARCH = (1e-4, 3e-4, 1e-3, 3e-3), 1.5
 GRID, DECODER, PERCEPTRONS = 15.0, 6.0, 8.0
 LONG = {"grid": 150.0, "mlp": 100.0}
 # Steps whose mean error is that of the photos.
@@ -65,6 +65,7 @@ def fit(
         "train_psnr": -10 * math.log10(last),
         "steps": result.steps,
         "seconds": result.seconds,
+        "rays_a_pixel": task.phase,
         "ms_per_step": 1000 * result.seconds / max(1, result.steps),
         "rate": recipe.rate,
         "seed": seed,
@@ -76,14 +77,15 @@ def fit(
 
 
 def perceptual(task: Radiance, device: str) -> Row:
-    """LPIPS of the views that were rendered last, the mean over all; nothing without its weights."""
+    """LPIPS of the views that were rendered last, the mean over all; nothing without its weights or of one view."""
+    shown, scene = task.reconstruction, task.signal
+    assert shown is not None
+    if scene.test is None or len(scene.test) == 1:
+        return {}
     try:
         model = load_lpips().to(device)
     except (OSError, ValueError):
         return {}
-    shown, scene = task.reconstruction, task.signal
-    assert shown is not None
-    assert scene.test is not None
     background = torch.tensor(scene.background)
     total = 0.0
     for found, photo in zip(shown.train.pixels, scene.test.pixels, strict=True):

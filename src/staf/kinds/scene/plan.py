@@ -99,10 +99,9 @@ def precision(s: Situation) -> Choice:
 
 def batch(s: Situation) -> Choice:
     """How many rays a step sees."""
-    each = s.signal.subpixels**2
-    pixels = max(1, min(RAYS[_device(s)] // each, s.points))
-    rays = counted(pixels, "pixel") + (f", {each} rays each" if each > 1 else "")
-    return Choice(f"steps of up to {rays}, through the cells that hold matter", recipe={"batch": pixels})
+    pixels = min(RAYS[_device(s)], s.points)
+    reason = f"steps of up to {counted(pixels, 'pixel')}, whose rays go through the cells that hold matter"
+    return Choice(reason, recipe={"batch": pixels})
 
 
 def budget(s: Situation) -> Choice:

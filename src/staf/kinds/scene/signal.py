@@ -53,7 +53,8 @@ class Scene(Signal):
         centre, half: the box that holds what is to be fitted.
         background: what is seen where there is nothing; transparent photos are put on it.
         ray_samples: places along the diagonal of the box at which a ray is sampled.
-        subpixels: a pixel is the mean of so many rays along each of its sides.
+        subpixels: a pixel is the mean of so many rays along each of its sides; by default 2 where a hash grid is
+            trained on a GPU, else 1.
         network: which network a plan chooses: a hash `grid` with small perceptrons, or the paper's two perceptrons
             (`mlp`) without a grid.
     """
@@ -71,7 +72,7 @@ class Scene(Signal):
         half: float = 1.0,
         background: Sequence[float] = WHITE,
         ray_samples: int = RAY_SAMPLES,
-        subpixels: int = 1,
+        subpixels: int | None = None,
         network: Network = "grid",
         name: str = "scene",
         source: str | None = None,
@@ -314,7 +315,7 @@ class Scene(Signal):
         inside = self.in_box(cameras).to(device)
         behind = torch.tensor(self.background, device=device)
         pictures, depths = [], []
-        for shown in render_views(predict, inside, occupied, behind, step=self.step, subpixels=self.subpixels):
+        for shown in render_views(predict, inside, occupied, behind, step=self.step, subpixels=self.subpixels or 1):
             pictures.append((shown.colour.clamp(0, 1) * 255).round().to("cpu", torch.uint8))
             depths.append(depth_of(shown, self.half).cpu())
         names = [f"view {i}" for i in range(len(cameras))]
@@ -322,7 +323,7 @@ class Scene(Signal):
 
     def occupied(self, predict: Predict, device: torch.device | str) -> Tensor:
         """The cells of the box that hold matter."""
-        from staf.kinds.scene.task import density_of
+        from staf.kinds.scene.updates import density_of
 
         return occupancy_of(lambda points: density_of(predict, points), step=self.step, device=device)
 

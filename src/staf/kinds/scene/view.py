@@ -132,7 +132,7 @@ class SceneView(View[Scene]):
         words = ["--downscale", str(scene.downscale)] if scene.downscale > 1 else []
         words += ["--background", names[scene.background], "--network", scene.network, "--half", repr(scene.half)]
         words += ["--ray-samples", str(scene.ray_samples)] if scene.ray_samples != RAY_SAMPLES else []
-        words += ["--subpixels", str(scene.subpixels)] if scene.subpixels > 1 else []
+        words += ["--subpixels", str(scene.subpixels)] if scene.subpixels is not None else []
         default = Scene.read(scene.source, downscale=scene.downscale) if Path(scene.source).is_dir() else None
         return words if default is not None and default.centre == scene.centre else None
 
