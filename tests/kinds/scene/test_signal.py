@@ -166,6 +166,7 @@ def test_a_pixel_is_the_mean_of_the_pixels_of_a_larger_picture():
     assert (found - one.render(ball).train.pixels[0].float()).abs().max() > 20
     # Each of the five pictures is rounded.
     assert (found - larger).abs().max() <= 1.01
+    assert torch.equal(one.render(ball, subpixels=2).train.pixels[0].float(), found)
 
 
 def test_values_and_coordinates_follow_the_pixels():

@@ -86,6 +86,8 @@ class Render(RenderKind):
     """Width and height of the pictures; by default those of the photos."""
     views: Annotated[str | None, arg(metavar="I,J", help_behavior_hint="")] = None
     """Only these of the held-out views, counted from 0."""
+    subpixels: Count = None
+    """Rays along each side of a pixel, whose mean is its colour; by default as in the fit, and 1 is fastest."""
     depth: Flag = False
     """Draw the depth in place of the colour: white is nearest, black is nothing."""
     resolution: Count = None
@@ -101,6 +103,7 @@ class Render(RenderKind):
             "frames": self.frames,
             "size": parse_size(self.size),
             "views": parse_views(self.views),
+            "subpixels": self.subpixels,
             "depth": self.depth or None,
         }
         is_mesh = out is not None and out.suffix.lower() in MESHES

@@ -298,6 +298,7 @@ class Scene(Signal):
         frames: int | None = None,
         size: tuple[int, int] | None = None,
         views: Sequence[int] | None = None,
+        subpixels: int | None = None,
         convention: Convention = "centres",
         device: torch.device | str | None = None,
     ) -> Scene:
@@ -308,6 +309,7 @@ class Scene(Signal):
             frames: of an orbit; 120 by default.
             size: (width, height) of the pictures; by default that of the photos.
             views: only these of the held-out views, counted from 0.
+            subpixels: rays along each side of a pixel; by default as in the fit.
         """
         cameras = chosen_cameras(self.cameras, path, frames=frames, size=size, views=views)
         device = torch.device("cpu" if device is None else device)
@@ -315,7 +317,8 @@ class Scene(Signal):
         inside = self.in_box(cameras).to(device)
         behind = torch.tensor(self.background, device=device)
         pictures, depths = [], []
-        for shown in render_views(predict, inside, occupied, behind, step=self.step, subpixels=self.subpixels or 1):
+        side = checks.subpixels(subpixels) or self.subpixels or 1
+        for shown in render_views(predict, inside, occupied, behind, step=self.step, subpixels=side):
             pictures.append((shown.colour.clamp(0, 1) * 255).round().to("cpu", torch.uint8))
             depths.append(depth_of(shown, self.half).cpu())
         names = [f"view {i}" for i in range(len(cameras))]

@@ -145,14 +145,14 @@ class SceneView(View[Scene]):
         return f"staf.Scene.read({scene.source!r}, downscale={scene.downscale}).changed({changes})"
 
     def finish_work(self) -> tuple[str, int]:
-        views = measured_views(self.signal)
-        return f"{len(views)} views are rendered", views.pixels[..., 0].numel() * POINTS_PER_RAY
+        views, side = measured_views(self.signal), self.signal.subpixels or 1
+        return f"{len(views)} views are rendered", views.pixels[..., 0].numel() * side**2 * POINTS_PER_RAY
 
     def render_points(self, how: Mapping[str, Any], convention: Convention) -> int:
         if set(how) & {"resolution", "level"}:
             return self.signal.points
-        cameras = self._cameras(how)
-        return len(cameras) * cameras.height * cameras.width * POINTS_PER_RAY
+        cameras, side = self._cameras(how), how.get("subpixels") or self.signal.subpixels or 1
+        return len(cameras) * cameras.height * cameras.width * side**2 * POINTS_PER_RAY
 
     def write(
         self, predict: Predict, path: Path, how: Mapping[str, Any], *, convention: Convention, device: str
@@ -167,7 +167,7 @@ class SceneView(View[Scene]):
         if "resolution" in how:
             raise SignalError(f"resolution is of a mesh, and {path.name!r} is none")
         cameras = self._cameras(how)
-        shown = self.signal.render(predict, path=cameras, device=device)
+        shown = self.signal.render(predict, path=cameras, subpixels=how.get("subpixels"), device=device)
         write_views(shown.train, path, depth=bool(how.get("depth")))
         return {"views": len(cameras), "width": cameras.width, "height": cameras.height}
 
