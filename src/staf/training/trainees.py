@@ -34,8 +34,8 @@ class OneNetwork:
         self.tasks = [self.task]
 
     def chunk(self, of_steps: int) -> int:
-        """How many points are measured at once, given how many a step takes at once."""
-        return of_steps
+        """How many points are measured at once, given how many a step takes at once; a ray of a scene has several."""
+        return max(of_steps, getattr(self.task, "points_of_step", 0))
 
     def tensors(self) -> list[Tensor]:
         """All that changes in training, with a leading axis of one network, in the module's own memory."""

@@ -99,8 +99,9 @@ def precision(s: Situation) -> Choice:
 
 def batch(s: Situation) -> Choice:
     """How many rays a step sees."""
-    rays = min(RAYS[_device(s)], s.points)
-    return Choice(f"steps of up to {rays:,} rays, through the cells that hold matter", recipe={"batch": rays})
+    pixels = min(RAYS[_device(s)], s.points)
+    reason = f"steps of up to {counted(pixels, 'pixel')}, whose rays go through the cells that hold matter"
+    return Choice(reason, recipe={"batch": pixels})
 
 
 def budget(s: Situation) -> Choice:
