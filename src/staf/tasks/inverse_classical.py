@@ -205,10 +205,10 @@ def inverse_candidates(task: InverseProblem, methods: Sequence[str] | None = Non
         given = task.observation if method.any_device else observation
         strength, errors, predicted = method.strengths[len(method.strengths) // 2], observation.new_zeros(0), None
         if len(held):
-            tried = {tries: _without(method, operator, given, held, tries) for tries in method.strengths}
-            wanted = observation.flatten(1)[:, torch.cat(parts)].T
+            tried = {tries: _without(task, method, operator, held, tries) for tries in method.strengths}
+            wanted = task.judged(observation).flatten(1)[:, torch.cat(parts)].T
             strength = min(tried, key=lambda tries: float((tried[tries] - wanted[: len(held)]).square().mean()))
-            others = [_without(method, operator, given, part, strength) for part in parts[1:]]
+            others = [_without(task, method, operator, part, strength) for part in parts[1:]]
             predicted = torch.cat([tried[strength], *others])
             errors = (predicted - wanted).square().mean(-1)
         everything = torch.ones(operator.output_shape, dtype=torch.bool, device=given.device)
@@ -218,13 +218,14 @@ def inverse_candidates(task: InverseProblem, methods: Sequence[str] | None = Non
 
 
 def _without(
-    method: Method, operator: LinearOperator, observation: Tensor, part: Tensor, strength: float
+    task: InverseProblem, method: Method, operator: LinearOperator, part: Tensor, strength: float
 ) -> Float[Tensor, "m c"]:
-    """What a method that does not see a part of the observation predicts there."""
+    """What a method that does not see a part of the observation predicts there, as it is judged."""
     seen = torch.ones(operator.output_shape, dtype=torch.bool)
     seen.view(-1)[part] = False
-    solved = method.solve(operator, observation, seen.to(observation.device), strength)
-    return operator.A(solved).cpu().flatten(1)[:, part].T
+    given = task.observation if method.any_device else task.observation.cpu()
+    solved = method.solve(operator, given, seen.to(given.device), strength)
+    return task.judged(operator.A(solved)).cpu().flatten(1)[:, part].T
 
 
 def squared_norm(operator: LinearOperator, turns: int = 20) -> float:

@@ -34,8 +34,11 @@ class OneNetwork:
         self.tasks = [self.task]
 
     def chunk(self, of_steps: int) -> int:
-        """How many points are measured at once, given how many a step takes at once."""
-        return of_steps
+        """How many points are measured at once, given how many of the task's a step takes at once.
+
+        A step evaluates the field at several points for each of a task's that has `points_each`.
+        """
+        return of_steps * int(getattr(self.task, "points_each", 1))
 
     def tensors(self) -> list[Tensor]:
         """All that changes in training, with a leading axis of one network, in the module's own memory."""
