@@ -192,7 +192,7 @@ METHODS: dict[str, Method] = {
         WEIGHTS,
         lambda operator: not isinstance(operator, RayIntegrals) and not differential(operator),
     ),
-    # After total variation, which is returned in doubt: four photos, blurs of 1 and 2.5 pixels and three levels of noise,
+    # After total variation, which is returned in doubt: four photos, blurs of 1 and 2.5 pixels, three levels of noise,
     # it was the better one in 21 of 24.
     "Wiener": Method(wiener, BALANCES, lambda operator: isinstance(operator, GaussianBlur) and narrow(operator)),
 }
