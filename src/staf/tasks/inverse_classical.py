@@ -169,6 +169,8 @@ def narrow(operator: GaussianBlur) -> bool:
     return len(operator.input_shape) == 2 and operator.reach < min(operator.input_shape)
 
 
+# The first of those that serve an operator is returned in doubt. Total variation was better than Wiener in 21 of 24
+# cases (four photos, blurs of 1 and 2.5 pixels, three levels of noise), and than wavelets in four of four.
 METHODS: dict[str, Method] = {
     "biharmonic": Method(biharmonic, (0.0,), lambda operator: isinstance(operator, Mask)),
     "linear": Method(linear, (0.0,), lambda operator: isinstance(operator, Mask) and len(operator.input_shape) == 2),
@@ -178,13 +180,11 @@ METHODS: dict[str, Method] = {
     "patch groups": Method(
         patch_groups, (0.0,), lambda operator: isinstance(operator, Mask) and patches_serve(operator.input_shape)
     ),
-    "zero-filled": Method(zero_filled, (0.0,), lambda operator: isinstance(operator, MaskedFourier)),
-    "wavelet-L1": Method(wavelets, WAVELET_WEIGHTS, lambda operator: isinstance(operator, MaskedFourier)),
-    "filtered backprojection": Method(
-        filtered_backprojection, WINDOWS, lambda operator: isinstance(operator, BeamIntegrals), any_device=True
-    ),
     "SART with total variation": Method(
         sart, SART_WEIGHTS, lambda operator: isinstance(operator, RayIntegrals), any_device=True
+    ),
+    "filtered backprojection": Method(
+        filtered_backprojection, WINDOWS, lambda operator: isinstance(operator, BeamIntegrals), any_device=True
     ),
     "least squares": Method(least_squares, (0.0,), lambda operator: differential(operator)),
     "total variation": Method(
@@ -192,9 +192,9 @@ METHODS: dict[str, Method] = {
         WEIGHTS,
         lambda operator: not isinstance(operator, RayIntegrals) and not differential(operator),
     ),
-    # After total variation, which is returned in doubt: four photos, blurs of 1 and 2.5 pixels, three levels of noise,
-    # it was the better one in 21 of 24.
     "Wiener": Method(wiener, BALANCES, lambda operator: isinstance(operator, GaussianBlur) and narrow(operator)),
+    "wavelet-L1": Method(wavelets, WAVELET_WEIGHTS, lambda operator: isinstance(operator, MaskedFourier)),
+    "zero-filled": Method(zero_filled, (0.0,), lambda operator: isinstance(operator, MaskedFourier)),
 }
 
 
