@@ -114,6 +114,7 @@ def main() -> None:
     help_ = "the plan's rates times each are tried, and held-out views choose"
     parser.add_argument("--rates", nargs="+", type=float, default=[1.0, 3.0], help=help_)
     parser.add_argument("--on-sart", action="store_true", help="networks fit what SART with total variation leaves")
+    parser.add_argument("--commit", metavar="HASH", help="of the code, where git does not tell")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     task = scan(options.size, options.views, options.photons, options.seed, options.device, options.times)
@@ -127,6 +128,7 @@ def main() -> None:
         if options.json is not None:
             about = {name: value for name, value in vars(options).items() if name != "json"}
             document = {"protocol": about, **provenance(options.device), "rows": rows}
+            document["commit"] = about.pop("commit") or document["commit"]
             atomic_write(options.json, json.dumps(document, indent=1) + "\n")
 
     classical: dict[str, Candidate] = {}
