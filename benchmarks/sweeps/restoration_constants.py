@@ -4,10 +4,11 @@
     python -m benchmarks.sweeps.restoration_constants tuning/*.png --chosen first.json --best 2 --out second.json
     python -m benchmarks.sweeps.restoration_constants others/*.png --chosen second.json --best 1 --out held-out.json
 
-The tasks are those of `python -m paper super-resolution`, `denoising` and `inpainting` under `ours`, each fit by full
-batches. Trial 0 is what a network has now; the others are `paper.searches.restoration_space`. With `--chosen` the best
-trials of an earlier file are run, beside trial 0. `--workers` processes share the device. A trial counts once it has
-been run by every network on every photo. After `--seconds` nothing more is waited for.
+The tasks are those of `python -m paper super-resolution`, `denoising`, `inpainting` and `tomography` (of photos, in
+grey) under `ours`, each fit by full batches. Trial 0 is what a network has now; the others are those of
+`paper.searches.restoration_space`. With `--chosen` the best trials of an earlier file are run, beside trial 0.
+`--workers` processes share the device. A trial counts once it has been run by every network on every photo. After
+`--seconds` nothing more is waited for.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ import torch
 
 from paper.experiments.inpainting import Inpainting
 from paper.experiments.inverse_runs import InverseRun
+from paper.experiments.tomography import Slices
 from paper.protocols.plan_variants import PlanVariant
 from paper.protocols.published import MODELS
 from paper.searches.restoration_search import RestorationTrial, task_and_plan
@@ -38,9 +40,11 @@ from staf._files import atomic_write
 from staf._machine import provenance
 from staf.kinds import Image
 from staf.kinds import open as open_signal
+from staf.nn import NETWORKS
 from staf.planning.restoration import with_settings
 
-TASKS = ("super-resolution", "inpainting", "denoising")
+INVERSE = {"inpainting": Inpainting, "tomography": Slices}
+TASKS = ("super-resolution", "denoising", *INVERSE)
 Row = dict[str, Any]
 
 
@@ -83,8 +87,8 @@ def run(trial: Trial) -> Row:
     try:
         image, began = reduced(t.photo, t.size), time.perf_counter()
         task: Any
-        if t.task == "inpainting":
-            task = Inpainting({}).task_of(image, InverseRun(t.photo, t.network, seed=t.seed))
+        if t.task in INVERSE:
+            task = INVERSE[t.task]({}).task_of(image, InverseRun(t.photo, t.network, seed=t.seed))
             default = staf.plan(task, staf.Budget(steps=t.steps), model=t.network, device="cuda")
         else:
             own = RestorationTrial(t.task, t.photo, t.variant, t.trial, t.steps, t.seed)
@@ -120,8 +124,9 @@ def designed(options: argparse.Namespace) -> Iterator[tuple[str, str, int, PlanV
     ranks = {} if options.chosen is None else ranking(json.loads(options.chosen.read_text())["rows"])
     for key in itertools.product(options.tasks, options.networks):
         if options.chosen is None:
-            # What a network fills in missing pixels with is what it enlarges with.
-            space = key[0].replace("inpainting", "super-resolution")
+            # As a plan has it, where a network has no constants for a task.
+            searched = key[0].replace("-", "_") in NETWORKS[key[1]].restoration
+            space = key[0] if searched else "super-resolution"
             found[key] = list(enumerate(trials(space, key[1], options.trials)))
         else:
             best = [row for row in ranks[key] if row["trial"] != 0][: options.best]
