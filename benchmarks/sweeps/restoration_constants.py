@@ -8,7 +8,7 @@ The tasks are those of `python -m paper super-resolution`, `denoising`, `inpaint
 grey) under `ours`, each fit by full batches. Trial 0 is what a network has now; the others are those of
 `paper.searches.restoration_space`. With `--chosen` the best trials of an earlier file are run, beside trial 0.
 `--workers` processes share the device. A trial counts once it has been run by every network on every photo. After
-`--seconds` nothing more is waited for.
+`--seconds` nothing more is waited for; the same command continues with what `--out` does not have.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ from staf.planning.restoration import with_settings
 
 INVERSE = {"inpainting": Inpainting, "tomography": Slices}
 TASKS = ("super-resolution", "denoising", *INVERSE)
+KEY = ("task", "network", "trial", "photo")
 Row = dict[str, Any]
 
 
@@ -134,7 +135,8 @@ def designed(options: argparse.Namespace) -> Iterator[tuple[str, str, int, PlanV
             found[key] = [(row["trial"], PlanVariant(**row["settings"])) for row in chosen]
     for place in range(max(map(len, found.values()))):
         for (task, network), members in found.items():
-            yield task, network, *members[place]
+            if place < len(members):
+                yield task, network, *members[place]
 
 
 def ranking(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
@@ -200,8 +202,9 @@ def main(words: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--out", type=Path, required=True, metavar="FILE")
     options = parser.parse_args(words)
-    about = {name: str(value) if isinstance(value, Path) else value for name, value in vars(options).items()}
-    document = {"protocol": {**about, "seconds": None}, **provenance(options.device)}
+    about = {name: value.name if isinstance(value, Path) else value for name, value in vars(options).items()}
+    about |= {"photos": [Path(photo).stem for photo in options.photos], "seconds": None}
+    document = {"protocol": about, **provenance(options.device)}
     if options.commit:
         document["commit"] = options.commit
     how = (options.size, options.steps, options.seed, options.device)
@@ -209,13 +212,16 @@ def main(words: Sequence[str] | None = None) -> None:
         Trial(task, network, number, photo, variant, *how)
         for (task, network, number, variant), photo in itertools.product(designed(options), options.photos)
     ]
-    rows: list[Row] = []
+    rows: list[Row] = json.loads(options.out.read_text())["rows"] if options.out.exists() else []
+    known = {tuple(row[name] for name in KEY) for row in rows}
+    jobs = [job for job in jobs if (job.task, job.network, job.trial, Path(job.photo).stem) not in known]
+    print(f"{len(rows)} fits are there, {len(jobs)} are to be run", flush=True)
     for row in finished(jobs, options.workers, time.monotonic() + options.seconds):
         rows.append(row)
         if len(rows) % 20 == 0:
-            print(f"{len(rows)} of {len(jobs)}: {row}", flush=True)
+            print(f"{len(rows)}: {row}", flush=True)
             atomic_write(options.out, json.dumps({**document, "rows": rows}) + "\n")
-    print(f"{len(rows)} of {len(jobs)} fits")
+    print(f"{len(rows)} of {len(known) + len(jobs)} fits")
     atomic_write(options.out, json.dumps({**document, "rows": rows}) + "\n")
     for row in rows:
         if "failed" in row:

@@ -23,7 +23,7 @@ def test_every_network_is_ranked_by_as_many_trials_and_a_failed_one_is_last():
     assert "| denoising | siren | 20.00 | 22.00 | +2.00 | 2 | 1: Settings(0.001) |" in table(rows)
 
 
-def test_a_search_is_run_and_its_best_trials_again(tmp_path):
+def test_a_search_is_run_continued_and_its_best_trials_run_again(tmp_path, capsys):
     photo = np.random.default_rng(0).integers(0, 256, (20, 33, 3), np.uint8)
     path = str(Image(photo).save(tmp_path / "photo.png"))
     assert reduced(path, 8).shape == (8, 8)
@@ -34,3 +34,5 @@ def test_a_search_is_run_and_its_best_trials_again(tmp_path):
     first, second = (json.loads((tmp_path / name).read_text())["rows"] for name in ("first.json", "second.json"))
     assert [trial["trial"] for trial in first] == [trial["trial"] for trial in second] == [0, 1]
     assert [trial["psnr"] for trial in first] == [trial["psnr"] for trial in second]
+    main([path, *small, "--trials", "2", "--out", str(tmp_path / "first.json")])
+    assert "2 fits are there, 0 are to be run" in capsys.readouterr().out
