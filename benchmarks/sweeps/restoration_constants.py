@@ -41,7 +41,14 @@ from staf._machine import provenance
 from staf.kinds import Image
 from staf.kinds import open as open_signal
 from staf.nn import NETWORKS
+from staf.ops.execution import Execution
+from staf.planning import Budget, Plan, plan
 from staf.planning.restoration import with_settings
+from staf.tasks import KeepBestHeldOut
+from staf.training.prediction import predictor
+from staf.training.state import State
+from staf.training.stepper import points_at_once
+from staf.training.trainer import train
 
 INVERSE = {"inpainting": Inpainting, "tomography": Slices}
 TASKS = ("super-resolution", "denoising", *INVERSE)
@@ -51,12 +58,12 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Trial:
-    """One fit of one network."""
+    """One trial of a network on several photos, which are fitted together; the plan is that of the first."""
 
     task: str
     network: str
     trial: int
-    photo: str
+    photos: tuple[str, ...]
     variant: PlanVariant
     size: int
     steps: int
@@ -77,36 +84,65 @@ def reduced(path: str, size: int) -> Image:
     return Image(means.round().astype(np.uint8), name=Path(path).stem)
 
 
-def run(trial: Trial) -> Row:
-    """The row of a trial; one that fails says why."""
-    import staf
-    from staf.tasks import KeepBestHeldOut
-
-    t = trial
-    row = {"photo": Path(t.photo).stem, **{name: getattr(t, name) for name in ("task", "network", "trial", "seed")}}
-    row["settings"] = asdict(t.variant)
+def run(trial: Trial) -> list[Row]:
+    """A row for each photo; a trial that fails says why."""
+    t, began = trial, time.perf_counter()
+    same = {name: getattr(t, name) for name in ("task", "network", "trial", "seed")} | {"settings": asdict(t.variant)}
     try:
-        image, began = reduced(t.photo, t.size), time.perf_counter()
-        task: Any
-        if t.task in INVERSE:
-            task = INVERSE[t.task]({}).task_of(image, InverseRun(t.photo, t.network, seed=t.seed))
-            default = staf.plan(task, staf.Budget(steps=t.steps), model=t.network, device="cuda")
-        else:
-            own = RestorationTrial(t.task, t.photo, t.variant, t.trial, t.steps, t.seed)
-            task, default = task_and_plan(image, own)
-        plan = with_settings(default, task, t.network, settings_of(t.variant))
-        watching = [KeepBestHeldOut(task, every=max(1, t.steps // 20))] if len(task.held_out_index) else []
-        fit = staf.fit(task, plan=plan, seed=t.seed, callbacks=watching, device=t.device, progress=False)
-        seconds = round(time.perf_counter() - began, 2)
-        return {**row, "psnr": round(fit.metrics["psnr"], 3), "steps": fit.result.steps, "seconds": seconds}
+        found = fitted(t)
     except Exception as error:
-        return {**row, "psnr": None, "failed": f"{type(error).__name__}: {error}"}
+        found = [{"psnr": None, "failed": f"{type(error).__name__}: {error}"} for _ in t.photos]
+    seconds = round((time.perf_counter() - began) / len(t.photos), 2)
+    pairs = zip(t.photos, found, strict=True)
+    return [{"photo": Path(photo).stem, **same, **row, "seconds": seconds} for photo, row in pairs]
+
+
+def fitted(trial: Trial) -> list[Row]:
+    """The photos restored by the weights that held-out observations chose, or by the last where none are held out."""
+    tasks, plans = zip(*(task_and_settings(photo, trial) for photo in trial.photos), strict=True)
+    fields, device = [plan.field(trial.seed) for plan in plans], torch.device(trial.device)
+    keep = KeepEach(tasks, max(1, trial.steps // 20)) if len(tasks[0].held_out_index) else None
+    watching = [] if keep is None else [keep]
+    how: dict[str, Any] = {"seed": trial.seed, "execution": Execution(device=device), "callbacks": watching}
+    results = train(tasks, fields, plans[0].recipe, progress=False, **how)
+    rows = []
+    for number, (task, field, result) in enumerate(zip(tasks, fields, results, strict=True)):
+        if keep is not None:
+            keep.each[number].finish(field)
+        field.to(device)
+        if hasattr(field, "bind"):
+            field.bind(task)
+        psnr = task.to(device).psnr(predictor(field, points_at_once(device)))
+        rows.append({"psnr": round(psnr, 3), "steps": result.steps})
+    return rows
+
+
+class KeepEach:
+    """`KeepBestHeldOut` for several networks that are trained together."""
+
+    def __init__(self, tasks: Sequence[Any], every: int) -> None:
+        self.every, self.each = every, [KeepBestHeldOut(task, every=every) for task in tasks]
+
+    def __call__(self, state: State) -> None:
+        self.each[state.network](state)
+
+
+def task_and_settings(photo: str, trial: Trial) -> tuple[Any, Plan]:
+    """The task of a photo, and its plan with the trial's settings."""
+    t, image = trial, reduced(photo, trial.size)
+    task: Any
+    if t.task in INVERSE:
+        task = INVERSE[t.task]({}).task_of(image, InverseRun(photo, t.network, seed=t.seed))
+        default = plan(task, Budget(steps=t.steps), model=t.network, device="cuda")
+    else:
+        task, default = task_and_plan(image, RestorationTrial(t.task, photo, t.variant, t.trial, t.steps, t.seed))
+    return task, with_settings(default, task, t.network, settings_of(t.variant))
 
 
 def finished(jobs: Sequence[Trial], workers: int, deadline: float) -> Iterator[Row]:
     """Rows as they come, from this process or several, until the deadline."""
     if workers == 1:
-        yield from itertools.takewhile(lambda row: time.monotonic() < deadline, map(run, jobs))
+        yield from itertools.chain(*itertools.takewhile(lambda rows: time.monotonic() < deadline, map(run, jobs)))
         return
     # Fresh processes, because CUDA does not survive a fork.
     with multiprocessing.get_context("spawn").Pool(workers, torch.set_num_threads, (1,)) as pool:
@@ -114,7 +150,7 @@ def finished(jobs: Sequence[Trial], workers: int, deadline: float) -> Iterator[R
         for _ in jobs:
             left = deadline - time.monotonic()
             try:
-                yield rows.next(None if math.isinf(left) else max(0.0, left))
+                yield from rows.next(None if math.isinf(left) else max(0.0, left))
             except multiprocessing.TimeoutError:
                 return
 
@@ -208,20 +244,22 @@ def main(words: Sequence[str] | None = None) -> None:
     if options.commit:
         document["commit"] = options.commit
     how = (options.size, options.steps, options.seed, options.device)
-    jobs = [
-        Trial(task, network, number, photo, variant, *how)
-        for (task, network, number, variant), photo in itertools.product(designed(options), options.photos)
-    ]
     rows: list[Row] = json.loads(options.out.read_text())["rows"] if options.out.exists() else []
-    known = {tuple(row[name] for name in KEY) for row in rows}
-    jobs = [job for job in jobs if (job.task, job.network, job.trial, Path(job.photo).stem) not in known]
-    print(f"{len(rows)} fits are there, {len(jobs)} are to be run", flush=True)
+    rows = [row for row in rows if "failed" not in row]
+    known, jobs = {tuple(row[name] for name in KEY) for row in rows}, []
+    for task, network, number, variant in designed(options):
+        left = [photo for photo in options.photos if (task, network, number, Path(photo).stem) not in known]
+        # INCODE reads its target, so that its networks cannot be trained together; nor can those of large observations.
+        parts = [(photo,) for photo in left] if network == "incode" or task == "tomography" else [tuple(left)]
+        jobs += [Trial(task, network, number, part, variant, *how) for part in parts if part]
+    print(f"{len(rows)} fits are there, {sum(len(job.photos) for job in jobs)} are to be run", flush=True)
+    began = len(rows)
     for row in finished(jobs, options.workers, time.monotonic() + options.seconds):
         rows.append(row)
         if len(rows) % 20 == 0:
             print(f"{len(rows)}: {row}", flush=True)
             atomic_write(options.out, json.dumps({**document, "rows": rows}) + "\n")
-    print(f"{len(rows)} of {len(known) + len(jobs)} fits")
+    print(f"{len(rows)} of {began + sum(len(job.photos) for job in jobs)} fits")
     atomic_write(options.out, json.dumps({**document, "rows": rows}) + "\n")
     for row in rows:
         if "failed" in row:
