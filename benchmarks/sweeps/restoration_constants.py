@@ -22,7 +22,7 @@ import multiprocessing
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,12 @@ def run(trial: Trial) -> list[Row]:
     try:
         found = fitted(t)
     except Exception as error:
-        found = [{"psnr": None, "failed": f"{type(error).__name__}: {error}"} for _ in t.photos]
+        if len(t.photos) > 1:
+            print(
+                f"{t.task} {t.network} trial {t.trial}, photos one by one: {type(error).__name__}: {error}", flush=True
+            )
+            return [row for photo in t.photos for row in run(replace(t, photos=(photo,)))]
+        found = [{"psnr": None, "failed": f"{type(error).__name__}: {error}"}]
     seconds = round((time.perf_counter() - began) / len(t.photos), 2)
     pairs = zip(t.photos, found, strict=True)
     return [{"photo": Path(photo).stem, **same, **row, "seconds": seconds} for photo, row in pairs]
