@@ -85,7 +85,7 @@ def run(options: Restore, terminal: Terminal) -> int:
         task = _task(options, image, start)
     about: Document = {"verb": "restore", "file": str(options.file)}
     about |= {"keep": options.keep, "blur": options.blur, "factor": options.scale, "photons": options.photons}
-    return solve(options, terminal, start, task, name, about, _shown(task))
+    return solve(options, terminal, start, task, name, about, task.picture.cpu())
 
 
 def _shared(options: Restore, kind: type[RestorationOptions]) -> Document:
@@ -148,12 +148,3 @@ def _known_pixels(path: Path, shape: tuple[int, int]) -> Tensor:
     if bool(missing.all()):
         raise UserError(f"--mask is white where pixels are missing, and {path} is white everywhere")
     return (~missing).reshape(shape)
-
-
-def _shown(task: PictureRestoration) -> Tensor:
-    """What is observed, as a picture: missing pixels are black."""
-    from staf.operators import Composed, Mask
-
-    last = task.operator.operators[-1] if isinstance(task.operator, Composed) else task.operator
-    observation = task.observation.cpu()
-    return last.A_adjoint(observation) if isinstance(last, Mask) else observation

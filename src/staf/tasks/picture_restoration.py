@@ -82,6 +82,12 @@ class PictureRestoration(InverseProblem):
         how = {k: v for k, v in how.items() if k != "noise"}
         return cls(truth, operator, observation, truth=truth, **how)
 
+    @property
+    def picture(self) -> Tensor:
+        """What is observed as a picture (c, h, w), as a field fits it: pixels that are not seen are 0."""
+        last = self.operator.operators[-1] if isinstance(self.operator, Composed) else self.operator
+        return last.A_adjoint(self.observation) if isinstance(last, Mask) else self.observation
+
     def plan_rules(self) -> Mapping[str, Rule]:
         """What this task changes of the rules of planning, by topic."""
         return SUPER_RESOLUTION.rules()
