@@ -100,11 +100,12 @@ def look(fit: Fit) -> str:
 
 def _alone(fit: Fit) -> str:
     """The result by itself, of a volume its middle layer: of a restoration the truth is not known."""
-    pixels, shown = np.asarray(getattr(fit.reconstruction, "array", ())), ""
+    result, shown = fit.reconstruction, ""
+    pixels = result.values().reshape(*result.shape, -1).numpy()
     while pixels.ndim > 3:
         pixels = pixels[len(pixels) // 2]
     if pixels.ndim == 3 and pixels.shape[2] in (1, 3, 4):
-        low, high = fit.reconstruction.value_range
+        low, high = result.value_range
         small = reduced(pixels, math.ceil(max(pixels.shape[:2]) / LARGEST_SHOWN))
         eight = ((small - low) * (255 / (high - low or 1.0))).round().clip(0, 255).astype(np.uint8)
         shown = f'<figure class="alone"><img src="{picture_uri(eight)}" alt="The result"></figure>'
