@@ -112,6 +112,7 @@ def test_every_network_of_a_data_set_becomes_a_file(staf, many, here):
     assert document["failed"] == {}
     assert [open_signal(path).shape for path in document["files"].values()] == [(12, 16)] * 2
     assert "exists: name another place with --out" in staf("export", "many", "-o", "pictures").refused()
+    assert "many holds many fields: staf view shows them" in staf("inspect", "many").refused()
     assert open_signal("pictures/a.png").shape == (12, 16)
     assert staf("export", "many", "-o", "pictures", "--overwrite").out == "pictures: 2 of 2 fields\n"
     assert open_signal("pictures/a.png").shape == (6, 8)

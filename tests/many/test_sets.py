@@ -112,7 +112,7 @@ def test_resume_fits_what_is_missing_and_what_has_changed(paths, tmp_path, monke
     with pytest.raises(FileExistsError, match="resume=True"):
         fit(paths, tmp_path / "set")
     fit(paths, tmp_path / "set", resume=True)
-    assert trained == ["0", "1", "2", "3", "1", "4", "5", "6"]
+    assert trained == ["0", "1", "2", "3", "4", "5", "6", "1"]
     fit(paths, tmp_path / "whole")
     assert_same(weights(tmp_path / "set"), weights(tmp_path / "whole"))
     with pytest.raises(staf.FileError, match="was begun with seed=0, got seed=1"):
