@@ -65,7 +65,6 @@ def fit(
         "train_psnr": -10 * math.log10(last),
         "steps": result.steps,
         "seconds": result.seconds,
-        "rays_a_pixel": task.phase,
         "ms_per_step": 1000 * result.seconds / max(1, result.steps),
         "rate": recipe.rate,
         "seed": seed,
