@@ -37,8 +37,7 @@ Changes = dict[str, Any]
 # What runs change: arguments of the scene, of the grid and of the task, entries of the recipe.
 STAGES: tuple[dict[str, Changes], ...] = (
     {"as planned": {}},
-    {"one ray a pixel": {"scene": {"subpixels": 1}}},
-    {f"rays from {part:g} on": {"task": {"fine_from": part}} for part in (0.0, 0.25, 0.75)},
+    {"4 rays a pixel": {"scene": {"subpixels": 2}}},
     {f"{directions} directions": {"grid": {"directions": directions}} for directions in ("plain", "frequencies")},
     {"more pixels": {"recipe": {"batch": 2**15}, "task": {"samples": 2**18}}},
     {"2048 samples": {"scene": {"ray_samples": 2048}, "task": {"samples": 2**18}}},

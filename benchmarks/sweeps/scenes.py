@@ -65,10 +65,10 @@ def fit(
         "train_psnr": -10 * math.log10(last),
         "steps": result.steps,
         "seconds": result.seconds,
-        "rays_a_pixel": task.phase,
         "ms_per_step": 1000 * result.seconds / max(1, result.steps),
         "rate": recipe.rate,
         "seed": seed,
+        "rays_a_pixel": task.rays,
         "parameters": sum(p.numel() for p in field.parameters()),
         "occupied": float(task.grid.occupied.float().mean()),
         "stopped": result.stopped,
@@ -144,9 +144,10 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     for network, seconds in LONG.items():
         parser.add_argument(f"--long-{network}", type=float, default=seconds, help="seconds of its long run")
+    parser.add_argument("--subpixels", type=int, default=1, help="rays along each side of a pixel")
     given = options(parser)
     long = {network: getattr(given, f"long_{network}") for network in LONG}
-    scene = staf.open(given.folder, kind="scene")
+    scene = staf.open(given.folder, kind="scene").changed(subpixels=given.subpixels)
     rows: list[Row] = []
     measure(runs(scene, rows, given.device, long), rows, given, {"scene": repr(scene)})
 

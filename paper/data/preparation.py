@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -62,21 +62,24 @@ def area_means(array: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     """
     values = array.astype(np.float64)
     for axis, count in enumerate(size):
-        values = np.moveaxis(np.tensordot(_shares(values.shape[axis], count), values, (1, axis)), 0, axis)
+        values = np.moveaxis(_along_first(np.moveaxis(values, axis, 0), count), 0, axis)
     if np.issubdtype(array.dtype, np.integer):
         # Half a level up, not to even: the mean of 0 and 1 is 1. The last bits of a sum do not decide that.
         values = np.floor(values + 0.5 + 1e-9)
     return values.astype(array.dtype)
 
 
-@lru_cache(maxsize=16)
-def _shares(length: int, count: int) -> np.ndarray:
-    """The share (count, length) of each sample in the mean over each of `count` equal parts, whose ends may lie within
-    samples.
-    """
-    edges, samples = np.linspace(0, length, count + 1)[:, None], np.arange(length)
-    overlap = np.minimum(edges[1:], samples + 1) - np.maximum(edges[:-1], samples)
-    return np.maximum(overlap, 0) * count / length
+def _along_first(values: np.ndarray, count: int) -> np.ndarray:
+    """Means over `count` equal parts of the first axis, whose ends may lie within samples."""
+    length = len(values)
+    edges = np.linspace(0, length, count + 1)
+    first, total = np.floor(edges[:-1]).astype(int), np.zeros((count, *values.shape[1:]))
+    # The samples that a part touches, one after another: no product of matrices, whose threads would disturb training.
+    for sample in (first + step for step in range(math.ceil(length / count) + 1)):
+        overlap = np.minimum(edges[1:], sample + 1) - np.maximum(edges[:-1], sample)
+        share = (np.maximum(overlap, 0) * count / length).reshape(-1, *[1] * (values.ndim - 1))
+        total += share * values[np.minimum(sample, length - 1)]
+    return total
 
 
 def prepared(sources: Mapping[str, Source], preparation: Preparation, folder: Path) -> dict[str, Source]:

@@ -18,17 +18,16 @@ class CapturedStepper(Stepper):
 
     The first steps are launched one by one (kernels compile, the optimiser makes its state); recording then runs
     nothing, so that a captured fit takes the same steps as an eager one. Where recording fails, all steps are
-    launched one by one and `notes` says why. Each precision has a recording of its own, and so has each value of the
-    task's `phase`, if it has one, where its steps change while it is trained.
+    launched one by one and `notes` says why.
     """
 
     def __init__(self, *arguments: object, **options: object) -> None:
         super().__init__(*arguments, **options)  # type: ignore[arg-type]
-        self._graphs: dict[tuple[object, ...], torch.cuda.CUDAGraph | None] = {}
-        self._taken: dict[tuple[object, ...], int] = {}
+        self._graphs: dict[str | None, torch.cuda.CUDAGraph | None] = {}
+        self._taken: dict[str | None, int] = {}
 
     def _run(self) -> None:
-        key = (current_precision(), getattr(self.task, "phase", None))
+        key = current_precision()
         # What a step launches goes to the current GPU, which need not be the one that the network is on.
         with torch.cuda.device(self._counter.device):
             taken = self._taken.get(key, 0)

@@ -192,8 +192,9 @@ class Loop:
             course, module = self.courses[network], self.trainee.member(network)
             loss, name = course.history.loss[-1], self.names[network] if self.names else ""
             psnr = decibels(loss)
-            state = State(self.step, self.total, loss, psnr, self.seconds, module, course.history)
-            state.network, state.name, state.fraction = network, name, self._fraction(self.step)
+            state = State(
+                self.step, self.total, loss, psnr, self.seconds, module, course.history, network=network, name=name
+            )
             for callback in self.callbacks:
                 callback(state)
             course.stopped = state.stopped or self._reached(network, psnr)

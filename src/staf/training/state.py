@@ -15,8 +15,7 @@ class State:
     """A network after a group of steps; `stop(reason)` ends its training there, with those weights.
 
     Where several networks are trained together, a callback is called for each of them in turn: `network` counts them
-    from 0, `name` is the name that the caller gave it, and `field` holds its present weights. `fraction` is how much of
-    the budget is over.
+    from 0, `name` is the name that the caller gave it, and `field` holds its present weights.
 
     A callback of a single fit that has a method `finish(module)` is called once more, before the field is measured: it
     may put other weights in place, and returns a sentence that says so. The state of a callback is part of a checkpoint
@@ -38,7 +37,6 @@ class State:
     stopped: str | None = None
     network: int = 0
     name: str = ""
-    fraction: float = 0.0
 
     def stop(self, reason: str) -> None:
         self.stopped = reason

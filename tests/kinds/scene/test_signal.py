@@ -67,7 +67,7 @@ def test_metadata_makes_an_empty_scene_that_renders_the_same(folder):
     plain = json.loads(json.dumps(opened.metadata()))
     again = from_metadata(plain)
     assert repr(again) == "Scene('ball', 3 photos of 12x12, no photos)"
-    assert (again.network, again.subpixels) == ("mlp", None)
+    assert (again.network, again.subpixels) == ("mlp", 1)
     assert from_metadata({**plain, "subpixels": 3}).subpixels == 3
     # Files had no such entry before.
     assert from_metadata({name: value for name, value in plain.items() if name != "subpixels"}).subpixels == 1

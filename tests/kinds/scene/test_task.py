@@ -54,7 +54,7 @@ def test_density_is_where_matter_is(fitted):
 def test_a_resumed_fit_equals_one_that_was_not_interrupted(tmp_path):
     def train(steps=None, resume=None, callbacks=()):
         photos = scene(train=4, test=1, size=8, subpixels=2)
-        task = Radiance(photos, samples=512, resolution=8, most_bytes=8 * 8 * 4 * 2, fine_from=0.2)
+        task = Radiance(photos, samples=512, resolution=8, most_bytes=8 * 8 * 4 * 2)
         given = {"progress": False, "callbacks": callbacks, "checkpoint": tmp_path / "c.safetensors"}
         return run(task, field(), recipe(2 * UPDATE_EVERY + 3), resume=resume, **given)
 
@@ -137,12 +137,11 @@ def test_rays_beyond_the_samples_have_no_weight(monkeypatch):
 def test_several_rays_of_a_pixel_are_rendered_apart_and_shown_as_their_mean(monkeypatch):
     """With four rays in the centres of its quarters, a pixel's error is that of a picture twice as large."""
     one = scene(train=1, test=0, size=8)
-    several = Radiance(one.changed(subpixels=2), samples=2**14, resolution=4)
-    larger = Radiance(one.with_views(one.render(nothing, size=(16, 16)).train), samples=2**16, resolution=4)
+    several = Radiance(one.changed(subpixels=2), resolution=4)
+    larger = Radiance(one.with_views(one.render(nothing, size=(16, 16)).train), resolution=4)
     batch, module = several.batch(None), field()
     assert batch.coordinates.shape == (64, 12)
-    assert several._draw(64)[0].shape == (64, 1 + 3)
-    several.refine(0.5)
+    assert several.samples == 4 * larger.samples
     drawn = several._draw(64)[0]
     assert drawn.shape == (64, 4 + 3)
     origin, direction = several._rays(batch.coordinates)
@@ -157,19 +156,6 @@ def test_several_rays_of_a_pixel_are_rendered_apart_and_shown_as_their_mean(monk
     pixels = batch.target[:, :3] * batch.target[:, 3:] + (1 - batch.target[:, 3:]) * 0.5
     error = (picture.colour.view(64, 4, 3).mean(1) - pixels).square().mean()
     torch.testing.assert_close(found, error, rtol=1e-3, atol=1e-5)
-
-
-def test_pixels_have_more_rays_in_the_later_part_of_a_fit():
-    task, phases = Radiance(scene(train=2, test=1, size=8, subpixels=2), samples=1024, resolution=4, fine_from=0.5), []
-    result = run(
-        task, field(), recipe(3 * UPDATE_EVERY), callbacks=[lambda s: phases.append(task.phase)], progress=False
-    )
-    # The fit is looked at every 16 steps, first after the first step.
-    assert phases[:UPDATE_EVERY] == [1] * UPDATE_EVERY
-    assert phases[-1] == 4
-    assert phases == sorted(phases)
-    assert result.steps == 3 * UPDATE_EVERY
-    assert (task.signal.subpixels, Radiance(scene(subpixels=None)).signal.subpixels) == (2, 1)
 
 
 @pytest.mark.parametrize("rays", [1, 5, 64, 7919, 16_384])

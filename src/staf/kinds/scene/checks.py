@@ -40,13 +40,13 @@ def whole(name: str, value: int) -> int:
     return value
 
 
-def subpixels(value: int | None) -> int | None:
-    """Rays along each side of a pixel, or None, where a task decides.
+def subpixels(value: int) -> int:
+    """Rays along each side of a pixel.
 
     >>> subpixels(2)
     2
     """
     is_whole = isinstance(value, int) and not isinstance(value, bool)
-    if value is not None and not (is_whole and 1 <= value <= MOST_SUBPIXELS):
+    if not (is_whole and 1 <= value <= MOST_SUBPIXELS):
         raise SignalError(f"subpixels must be a whole number between 1 and {MOST_SUBPIXELS}, got {value!r}")
     return value

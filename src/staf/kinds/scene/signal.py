@@ -53,8 +53,7 @@ class Scene(Signal):
         centre, half: the box that holds what is to be fitted.
         background: what is seen where there is nothing; transparent photos are put on it.
         ray_samples: places along the diagonal of the box at which a ray is sampled.
-        subpixels: a pixel is the mean of so many rays along each of its sides; by default 2 where a hash grid is
-            trained on a GPU, else 1.
+        subpixels: a pixel is the mean of so many rays along each of its sides.
         network: which network a plan chooses: a hash `grid` with small perceptrons, or the paper's two perceptrons
             (`mlp`) without a grid.
     """
@@ -72,7 +71,7 @@ class Scene(Signal):
         half: float = 1.0,
         background: Sequence[float] = WHITE,
         ray_samples: int = RAY_SAMPLES,
-        subpixels: int | None = None,
+        subpixels: int = 1,
         network: Network = "grid",
         name: str = "scene",
         source: str | None = None,
@@ -259,7 +258,8 @@ class Scene(Signal):
             "half": self.half,
             "background": list(self.background),
             "ray_samples": self.ray_samples,
-            "subpixels": self.subpixels,
+            # Left out where it is what it was before files had it.
+            **({"subpixels": self.subpixels} if self.subpixels > 1 else {}),
             "network": self.network,
             "cameras": self.cameras.to_plain(),
             "content": self._content,
@@ -317,7 +317,7 @@ class Scene(Signal):
         inside = self.in_box(cameras).to(device)
         behind = torch.tensor(self.background, device=device)
         pictures, depths = [], []
-        side = checks.subpixels(subpixels) or self.subpixels or 1
+        side = self.subpixels if subpixels is None else checks.subpixels(subpixels)
         for shown in render_views(predict, inside, occupied, behind, step=self.step, subpixels=side):
             pictures.append((shown.colour.clamp(0, 1) * 255).round().to("cpu", torch.uint8))
             depths.append(depth_of(shown, self.half).cpu())

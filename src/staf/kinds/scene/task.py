@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 import torch
 from torch import Tensor, nn
 
-from staf.kinds.scene.checks import MOST_SUBPIXELS
 from staf.kinds.scene.occupancy import OccupancyGrid
 from staf.kinds.scene.photos import MOST_BYTES, PhotoPool
 from staf.kinds.scene.reading import Views
@@ -34,11 +33,6 @@ STOP = 1e-3
 STRIDES = (7919, 7907, 7901, 7883)
 # Photos of the training set that are measured where none were held out, and to see whether a target is reached.
 MEASURED = 8
-# Rays along each side of a pixel at last. Photos show the mean of what is behind a pixel: of lego's photos that were
-# left out, 3,000 steps show 35.0 dB with one ray and 35.9 dB with four, which take three times as long; perceptrons
-# alone are too smooth to gain.
-SUBPIXELS = {"grid": {"cuda": 2}, "mlp": {}}
-FINE_FROM = 0.5
 
 
 class Radiance:
@@ -48,16 +42,15 @@ class Radiance:
     pixels, whose rays are sampled in the cells that hold matter: coordinates (n, 6) are origin and direction, targets
     (n, 3 or 4) the pixels between 0 and 1. In every step each ray starts somewhere else in its first step, and photos
     with transparency are shown on another random colour, so that what is empty is learnt to be empty. With more than
-    one of the scene's `subpixels`, a pixel is the mean of rays through the centres of equal parts of its area, in the
-    later part of a fit (`fine_from`) and when it is measured; its coordinates (n, 12) then end with the change of the
-    direction by a row and by a column. Pixels whose samples do not fit into `samples` have no weight in that step.
+    one of the scene's `subpixels`, a pixel is the mean of rays through the centres of equal parts of its area; its
+    coordinates (n, 12) then end with the change of the direction by a row and by a column. Pixels whose samples do not
+    fit into `samples` have no weight in that step.
 
     Args:
         scene: photos, cameras and box.
-        samples: of one step, where pixels have one ray; by default 2^17 on a GPU and 2^14 on a CPU.
+        samples: of one step; by default 2^17 on a GPU and 2^14 on a CPU, times the rays of a pixel.
         resolution: cells along a side of the occupancy grid; by default 128 on a GPU and 64 on a CPU.
         most_bytes: photos beyond so many bytes take turns on the device.
-        fine_from: the part of a fit after which pixels have more than one ray.
     """
 
     in_features = 6
@@ -70,20 +63,24 @@ class Radiance:
         samples: int | None = None,
         resolution: int | None = None,
         most_bytes: int = MOST_BYTES,
-        fine_from: float = FINE_FROM,
         seed: int = 0,
     ) -> None:
-        self._given, self._fine_from = scene, fine_from
+        self.signal = scene
         self.step = scene.step
         self.resolution, self.seed = resolution, seed
         self.background = torch.tensor(scene.background)
         self.cameras = scene.in_box(scene.train.cameras)
         self.photos = PhotoPool(scene.train.pixels, most_bytes=most_bytes, seed=seed)
         self.draws = torch.zeros((), dtype=torch.long)
-        self._suit("cpu")
+        side = scene.subpixels
+        self.rays = side * side
+        # Where each ray starts, and the colour behind the pixel.
+        self._salts = (seed * 32 + torch.arange(self.rays + 3)) * 277803737
+        along = (torch.arange(side) + 0.5) / side - 0.5
+        self._places = torch.cartesian_prod(along, along)
         self.grid = OccupancyGrid(resolution=resolution, step=self.step, seed=seed)
         self._samples = samples
-        self.samples = samples or SAMPLES["cpu"]
+        self.samples = samples or SAMPLES["cpu"] * self.rays
         self._rendered: Views | None = None
 
     @property
@@ -108,7 +105,7 @@ class Radiance:
         width = self.cameras.width
         slot, inside = index // (self.cameras.height * width), index % (self.cameras.height * width)
         centres = (self.photos.view[slot], (inside // width) + 0.5, (inside % width) + 0.5)
-        parts = self.cameras.rays(*centres) if len(self._places) == 1 else self.cameras.pixels(*centres)
+        parts = self.cameras.rays(*centres) if self.rays == 1 else self.cameras.pixels(*centres)
         if weight is None:
             weight = torch.full((len(index),), 1.0 / len(index), device=index.device)
         coordinates = torch.cat([part.flatten(1) for part in parts], -1)
@@ -116,7 +113,7 @@ class Radiance:
 
     def loss(self, field: nn.Module, batch: Batch) -> Tensor:
         drawn, order = self._draw(len(batch.weight))
-        offset, colour_behind = drawn.tensor_split([self.phase], -1)
+        offset, colour_behind = drawn.tensor_split([self.rays], -1)
         origin, direction = self._rays(batch.coordinates[order])
         target, behind = batch.target[order], self.background.expand(len(order), 3)
         if target.shape[1] == 4:
@@ -129,8 +126,8 @@ class Radiance:
         black = torch.zeros_like(self.background)
         shown = composite(density, colour, found.distance, width, found.start, found.samples, black)
         # Where samples fill the budget, the ray that they end in may lack some, and those after it have none.
-        whole = (found.start + found.samples < self.samples * self.phase).view(-1, self.phase).all(-1)
-        seen = torch.cat([shown.colour, shown.opacity[:, None]], -1).view(-1, self.phase, 4).mean(1)
+        whole = (found.start + found.samples < self.samples).view(-1, self.rays).all(-1)
+        seen = torch.cat([shown.colour, shown.opacity[:, None]], -1).view(-1, self.rays, 4).mean(1)
         weight = batch.weight[order] * whole
         weight = weight * (batch.weight.sum() / weight.sum().clamp(min=1e-12))
         return weighted_squared_error(seen[:, :3] + (1 - seen[:, 3:]) * behind, target, weight)
@@ -138,7 +135,7 @@ class Radiance:
     def _rays(self, coordinates: Tensor) -> tuple[Tensor, Tensor]:
         """Origins and directions of the rays of pixels, those of one pixel one after the other."""
         origin, direction = coordinates[:, :3], coordinates[:, 3:6]
-        if self.phase == 1:
+        if self.rays == 1:
             return origin, direction
         down, right = coordinates[:, 6:].view(-1, 2, 1, 3).unbind(1)
         direction = direction[:, None] + self._places[:, :1] * down + self._places[:, 1:] * right
@@ -156,12 +153,12 @@ class Radiance:
             *ray_box(origin, direction),
             self.grid.occupied,
             step=self.step,
-            budget=LOOKED_AT * self.samples * self.phase,
+            budget=LOOKED_AT * self.samples,
             offset=offset,
         )
         positions = sample_coordinates(origin, direction, found.distance, found.ray)[:, :3]
         width = torch.full_like(found.distance, self.step)
-        return visible(found, density_of(field, positions), width, stop=STOP, budget=self.samples * self.phase)
+        return visible(found, density_of(field, positions), width, stop=STOP, budget=self.samples)
 
     def callbacks(self) -> list[Callable[[State], None]]:
         """What a trainer calls between steps: cells that hold matter are looked at again, and photos take turns."""
@@ -188,7 +185,7 @@ class Radiance:
         device = self.background.device
         cameras = self.signal.in_box(views.cameras).to(device)
         levels, similarities, pictures, depths = [], [], [], []
-        around, subpixels = self.grid.around(), self.signal.subpixels or 1
+        around, subpixels = self.grid.around(), self.signal.subpixels
         shown = render_views(predict, cameras, around, self.background, step=self.step, subpixels=subpixels)
         for view, picture in enumerate(shown):
             target = on_background(views.pixels[view].to(device), self.background).movedim(-1, 0)
@@ -205,10 +202,10 @@ class Radiance:
         return {"task": "radiance", "convention": "centres", "signal": self.signal.metadata()}
 
     def to(self, device: torch.device | str) -> Self:
-        self._suit(device)
-        self.background, self.draws = self.background.to(device), self.draws.to(device)
+        own = (self.background, self.draws, self._salts, self._places)
+        self.background, self.draws, self._salts, self._places = (tensor.to(device) for tensor in own)
         self.cameras, self.photos = self.cameras.to(device), self.photos.to(device)
-        self.samples = self._samples or SAMPLES.get(torch.device(device).type, SAMPLES["cuda"])
+        self.samples = self._samples or SAMPLES.get(torch.device(device).type, SAMPLES["cuda"]) * self.rays
         grid = OccupancyGrid(resolution=self.resolution, step=self.step, device=device, seed=self.seed)
         if self.grid.updates and grid.resolution == self.grid.resolution:
             grid.density.copy_(self.grid.density)
@@ -216,23 +213,6 @@ class Radiance:
             grid.decide()
         self.grid = grid
         return self
-
-    def _suit(self, device: torch.device | str) -> None:
-        """How many rays pixels have on a device, at last; those of a fit start with one."""
-        scene = self._given
-        side = scene.subpixels or SUBPIXELS[scene.network].get(torch.device(device).type, 1)
-        self.signal = scene.changed(subpixels=side)
-        # Rays of a pixel in the present steps, which a trainer records anew where they change.
-        self.phase = 1
-        # Where each ray starts, and the colour behind the pixel.
-        self._salts = (self.seed * 32 + torch.arange(MOST_SUBPIXELS**2 + 3, device=device)) * 277803737
-        along = (torch.arange(side, device=device) + 0.5) / side - 0.5
-        self._places = torch.cartesian_prod(along, along)
-
-    def refine(self, fraction: float) -> None:
-        """Give pixels all of their rays, where enough of the fit is over."""
-        if fraction >= self._fine_from:
-            self.phase = len(self._places)
 
     def _draw(self, pixels: int) -> tuple[Tensor, Tensor]:
         """An order of the pixels, and numbers in [0, 1) for each, others in each step, which can be captured.
@@ -244,8 +224,7 @@ class Radiance:
         row = torch.arange(pixels, device=self.draws.device)
         # Of several processes that share a batch, each has the numbers of its own pixels.
         mixed = (
-            ((row + current().rank * pixels) * 747796405)[:, None]
-            + (self.draws * 2891336453 + self._salts[: self.phase + 3])
+            ((row + current().rank * pixels) * 747796405)[:, None] + (self.draws * 2891336453 + self._salts)
         ) & 0xFFFFFFFF
         for _ in range(2):
             mixed = (((mixed >> 16) ^ mixed) * 73244475) & 0xFFFFFFFF

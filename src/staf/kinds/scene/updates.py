@@ -1,4 +1,4 @@
-"""What changes between the steps of a scene: cells that hold matter, photos that take turns, rays of a pixel."""
+"""What changes between the steps of a scene: cells that hold matter, and photos that take turns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PARTS = 4
 
 
 class UpdateScene:
-    """A callback that looks at which cells hold matter, lets photos take turns and refines pixels, every 16 steps."""
+    """A callback that looks at which cells hold matter and lets photos take turns, every 16 steps."""
 
     every = UPDATE_EVERY
 
@@ -34,15 +34,12 @@ class UpdateScene:
             return
         self._next = state.step + self.every
         module = state.field
-        self.task.refine(state.fraction)
         parts = 1 if state.step <= UPDATE_ALL else PARTS
         self.task.grid.update(lambda points: density_of(module, points), parts=parts)
         self.task.photos.rotate()
 
     def tensors(self) -> dict[str, Tensor]:
-        task = self.task
-        own = {name: torch.tensor(n) for name, n in (("next", self._next), ("turns", task.photos.turns))}
-        own["phase"] = torch.tensor(task.phase)
+        own = {"next": torch.tensor(self._next), "turns": torch.tensor(self.task.photos.turns)}
         return {**self.task.grid.tensors(), **own, "draws": self.task.draws}
 
     def load_tensors(self, tensors: dict[str, Tensor]) -> None:
@@ -50,8 +47,6 @@ class UpdateScene:
         self.task.photos.turn_to(int(tensors["turns"]))
         self.task.draws.copy_(tensors["draws"])
         self._next = int(tensors["next"])
-        # Pixels had one ray in checkpoints that do not say.
-        self.task.phase = int(tensors.get("phase", torch.tensor(1)))
 
 
 def density_of(module: nn.Module | Predict, points: Tensor) -> Tensor:
