@@ -54,6 +54,7 @@ class SinesRun:
     slower: float | None = None
     step_factors: tuple[float, ...] | None = None
     code_rates: tuple[float, ...] | None = None
+    code_batch: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -84,13 +85,14 @@ class Sines:
         return self._fits(configuration, context.device)
 
     def _codes(self, c: SinesRun, device: str) -> Outcome:
-        from paper.sines.code_arms import CODE_RATES, META_RATES, STEP_FACTORS, run_codes, small_faces
+        from paper.sines.code_arms import BATCH, CODE_RATES, META_RATES, PIXELS, STEP_FACTORS, run_codes, small_faces
 
         faces = small_faces([open_source(s, name).array for name, s in self.given.faces.items()], round(c.size))
+        batch, pixels = c.code_batch or (BATCH, PIXELS)
         metrics, details = run_codes(
             c.arm, faces, width=c.width, steps=c.steps, seeds=c.seeds, device=device, first_order=c.first_order,
             length=c.code, rates=c.rates or META_RATES, step_factors=c.step_factors or STEP_FACTORS,
-            code_rates=c.code_rates or CODE_RATES,
+            code_rates=c.code_rates or CODE_RATES, batch=batch, pixels=pixels,
         )  # fmt: skip
         return Outcome(metrics, details=details)
 
@@ -160,6 +162,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--code-rates", nargs="+", type=float, default=None, metavar="R", help="of the steps that fit a code, searched"
     )
     parser.add_argument(
+        "--code-batch",
+        nargs=2,
+        type=int,
+        default=None,
+        metavar=("N", "P"),
+        help="a step learns P pixels of N faces",
+    )
+    parser.add_argument(
         "--slower", type=float, metavar="X", help="steps of the longer arm, as a multiple (default: by measured times)"
     )
     parser.add_argument("--seconds", type=float, default=0.5, metavar="S", help="of a piece of the recording")
@@ -195,6 +205,7 @@ def sweep(arguments: argparse.Namespace) -> tuple[Sines, list[SinesRun]]:
             searched = [tuple(values) if values else None for values in (a.step_factors, a.code_rates)]
             same: dict[str, Any] = {"first_order": a.first_order, "code": a.code_length, "rates": rates}
             same |= {"step_factors": searched[0], "code_rates": searched[1]}
+            same |= {"code_batch": (a.code_batch[0], a.code_batch[1]) if a.code_batch else None}
             runs += [SinesRun(name, arm, seeds, *size, **same) for arm in a.codes if faces]
             continue
         part = PARTS["pictures" if name == "omega0" else name]

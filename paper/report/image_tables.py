@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from paper.report.side_by_side import SHORT, row_of, values_of
 from paper.runner.result import RunResult
 from paper.study.study import Study
-from staf._tables import Table
+from staf._tables import Table, mean
 
 STUDIES = (
     "kodak", "distortion-perception", "celeba", "div2k", "tau-ablation", "component-ablation", "sharing-ablation",
@@ -32,7 +32,7 @@ def image_table(study: Study, results: Sequence[RunResult]) -> Table:
 
 
 def by_picture(title: str, results: Sequence[RunResult]) -> Table:
-    """PSNR in dB: a row for each network and protocol, a column for each picture."""
+    """PSNR in dB: a row for each network and protocol, best mean first, and a column for each picture."""
     groups: dict[tuple[str, str], list[RunResult]] = {}
     for result in results:
         groups.setdefault((row_of(result), str(result.configuration["protocol"])), []).append(result)
@@ -40,6 +40,6 @@ def by_picture(title: str, results: Sequence[RunResult]) -> Table:
     pictures = list(dict.fromkeys(name for values in found.values() for name in values))
     rows = [
         [row, SHORT[protocol], *(f"{values[name]:.1f}" if name in values else "-" for name in pictures)]
-        for (row, protocol), values in found.items()
+        for (row, protocol), values in sorted(found.items(), key=lambda item: -mean(list(item[1].values())))
     ]
     return Table(title, ["network", "recipe", *pictures], rows)

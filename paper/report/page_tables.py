@@ -173,8 +173,12 @@ def collect(name: str, folders: Sequence[str], commit: str | None) -> None:
 
 
 def _place(run: Mapping[str, Any]) -> str:
-    """What a run is of: a later one of the same takes its place, whichever machine it was planned for."""
-    told = {key: value for key, value in run["configuration"].items() if value is not None and key != "planned_for"}
+    """What a run is of: a later one of the same takes its place, whichever machine it was planned for.
+
+    Runs of before the presets had each network's own settings are of something else.
+    """
+    own = labelled(RunResult(DATA, dict(run))).configuration
+    told = {key: value for key, value in own.items() if value is not None and key != "planned_for"}
     return json.dumps([told, run["data"]["sha256"]], sort_keys=True)
 
 

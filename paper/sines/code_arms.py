@@ -49,6 +49,8 @@ def run_codes(
     rates: Sequence[float] = META_RATES,
     step_factors: Sequence[float] = STEP_FACTORS,
     code_rates: Sequence[float] = CODE_RATES,
+    batch: int = BATCH,
+    pixels: int = PIXELS,
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """Measures and details of one arm on pictures (N, h, w, 3) of bytes: 3/5 to learn from, 1/5 to search, 1/5 new.
 
@@ -61,7 +63,7 @@ def run_codes(
     cut = [0, len(targets) * 3 // 5, len(targets) * 4 // 5, len(targets)]
     learn, held_out, new = (targets[a:b] for a, b in itertools.pairwise(cut))
     spec, log, best, found = code_spec(arm, width, length), {}, -np.inf, (rates[0], step_factors[0], code_rates[0])
-    learn_by = partial(meta_learn, spec, learn, points, batch=BATCH, first_order=first_order, pixels=PIXELS)
+    learn_by = partial(meta_learn, spec, learn, points, batch=batch, first_order=first_order, pixels=pixels)
     several = len(rates) * len(step_factors) * len(code_rates) > 1
     for rate, step in itertools.product(rates, step_factors) if several else ():
         short = max(1, steps // SEARCH_SHARE)
