@@ -11,7 +11,7 @@ from torch import Tensor
 
 from staf._typing import Bool
 from staf.operators import AreaDownsampling, Composed, GaussianBlur, LinearOperator, Mask
-from staf.planning.restoration import SUPER_RESOLUTION
+from staf.planning.restoration import INPAINTING, SUPER_RESOLUTION
 from staf.planning.situation import Rule
 from staf.signals.base import Signal
 from staf.tasks.inverse import InverseProblem
@@ -90,4 +90,4 @@ class PictureRestoration(InverseProblem):
 
     def plan_rules(self) -> Mapping[str, Rule]:
         """What this task changes of the rules of planning, by topic."""
-        return SUPER_RESOLUTION.rules()
+        return (INPAINTING if isinstance(self.operator, Mask) else SUPER_RESOLUTION).rules()
