@@ -43,10 +43,10 @@ def _against_siren(what: str, measure: str, network: str, points: int, mark: flo
 
 
 GPU_TARGETS = [
-    *_pair("train step, 262,144 points, tau 5", "train", "staf tau 5", BIG, 8.0, 4.5),
-    *_pair("train step, 262,144 points, tau 50", "train", "staf tau 50", BIG, 20.0, 16.0),
-    *_pair("train step, 4,096 points, tau 5", "train", "staf tau 5", SMALL, 0.25, 0.2),
-    Target("inference, 262,144 points, tau 5", "ms", ("inference", "staf tau 5", BIG), 3.0, EXACT, unit="ms"),
+    *_pair("train step, 262,144 points, tau 5", "train", "staf tau 5", BIG, 3.2, 2.2),
+    *_pair("train step, 262,144 points, tau 50", "train", "staf tau 50", BIG, 9.0, 6.0),
+    *_pair("train step, 4,096 points, tau 5", "train", "staf tau 5", SMALL, 0.12, 0.08),
+    *_pair("inference, 262,144 points, tau 5", "inference", "staf tau 5", BIG, 1.3, 0.8),
     Target("inference, 262,144 points, tau 50", "ms", ("inference", "staf tau 50", BIG), 6.0, EXACT, unit="ms"),
     *(
         _against_siren(f"tau 5 / our SIREN, 262,144 points, {version}", "ms", "staf tau 5", BIG, 1.3, version)
