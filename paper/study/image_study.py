@@ -172,8 +172,3 @@ def rows_of(*models: str, **labels: str) -> tuple[Row, ...]:
     ['staf', 'siren']
     """
     return tuple(Row(labels.get(model, model), model) for model in models)
-
-
-def with_row(rows: Sequence[Row], name: str, **changes: Any) -> tuple[Row, ...]:
-    """The rows with one of them changed."""
-    return tuple(replace(row, **changes) if row.name == name else row for row in rows)
