@@ -13,7 +13,9 @@ import pytest
 import torch
 
 import staf
+from staf.training import Recipe, processes, run
 from staf.training.processes import Processes, current, own_device, several_processes
+from tests.training.problem import small_staf, task
 
 PROGRAM = """
 import numpy as np, torch, staf
@@ -111,3 +113,32 @@ def test_one_process_alone_is_left_as_it_is(monkeypatch):
         monkeypatch.setenv(name, value)
     assert own_device("cuda") == "cuda:1"
     assert own_device("cuda:0") == "cuda:0"
+
+
+class Whole(Processes):
+    """The first of two processes by its calls, which computes every point itself."""
+
+    def rows(self, size):
+        return 0, size
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("batch", [None, 200])
+def test_gradients_through_nccl_in_recorded_steps_are_unchanged(batch, monkeypatch):
+    """One GPU is enough for a group of one process, whose sums are its own gradients."""
+
+    def fit():
+        return run(task(32).to("cuda"), small_staf().cuda(), Recipe(steps=20, batch=batch), progress=False)
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    alone = fit()
+    torch.distributed.init_process_group("cpu:gloo,cuda:nccl", init_method=address, rank=0, world_size=1)
+    try:
+        monkeypatch.setattr(processes, "_current", Whole(0, 2))
+        together = fit()
+    finally:
+        torch.distributed.destroy_process_group()
+    assert together.notes == alone.notes == []
+    assert together.history.loss == alone.history.loss
