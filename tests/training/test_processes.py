@@ -141,4 +141,4 @@ def test_gradients_through_nccl_in_recorded_steps_are_unchanged(batch, monkeypat
     finally:
         torch.distributed.destroy_process_group()
     assert together.notes == alone.notes == []
-    assert together.history.loss == alone.history.loss
+    assert together.history.loss == pytest.approx(alone.history.loss, rel=1e-5)
