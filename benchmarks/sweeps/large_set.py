@@ -3,8 +3,8 @@
 `python -m benchmarks.sweeps.large_set --data CELEBA --images 10000 --seconds 90 --out RESULT.json`: faces of 128x128
 (crop 178x178, area means), repeated under other names where there are fewer, each with the library's recipe, or for a
 few steps from a learnt start (`--start FILE`). A child process fits; if it is not done after `--kill-after` seconds, it
-is ended by SIGKILL, and the same call resumes until all are fitted or the time is up. Images a second count from the call
-of `fit_many` to its last commit, of each process.
+is ended by SIGKILL, and the same call resumes until all are fitted or the time is up. Images a second count from
+the call of `fit_many` to its last commit, of each process.
 """
 
 from __future__ import annotations
