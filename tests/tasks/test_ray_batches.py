@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import staf
 from staf.kinds import Grid
 from staf.operators import cone_beam, parallel_beam
+from staf.planning import Budget, plan
 from staf.tasks.ray_batches import RayTomography
 from staf.tasks.tomography import Tomography
 from tests.tasks.test_tomography import slice_of_discs, turns
@@ -104,3 +105,10 @@ def test_a_step_asks_the_device_for_nothing(kind):
         task.loss(field, task.batch(batch)).backward()
     assert len(asked.names) > 20
     assert not [name for name in asked.names if name.startswith(("_local_scalar_dense", "lift_fresh", "item"))]
+
+
+def test_a_hash_grid_has_cells_as_small_as_the_voxels():
+    truth, scanner = volume(12)
+    task = RayTomography.simulated(truth, scanner)
+    own = plan(task, Budget(steps=5), model="ngp").field(0).architecture["arguments"]
+    assert [own[name] for name in ("levels", "coarsest", "finest")] == [3, 4, 12]

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from staf._typing import Float
 from staf.operators import BeamIntegrals
+from staf.planning import capacity
 from staf.planning.restoration import TOMOGRAPHY, batch_by_rays
 from staf.planning.situation import Rule
 from staf.signals.base import Signal
@@ -107,8 +108,8 @@ class RayTomography(Tomography):
         return self._means(predict, self.operator.along(rays, self.ray_samples))[:, 0] * self.operator.lengths[rays]
 
     def plan_rules(self) -> Mapping[str, Rule]:
-        """As for `Tomography`, with batches of rays."""
-        return {**TOMOGRAPHY.rules(), "batch": batch_by_rays}
+        """As for `Tomography`, with batches of rays, and a finer grid where one is asked for."""
+        return {**TOMOGRAPHY.rules(), "capacity": capacity.of_volume, "batch": batch_by_rays}
 
     def to(self, device: torch.device | str) -> RayTomography:
         super().to(device)

@@ -78,7 +78,7 @@ SPEC = NetworkSpec(
     rates=Rates(full_batch=1e-3, soap=1e-3, short=1.5e-3, mini_batch=(2e-3, 5e-4), audio_soap=2e-3),
     first_layer=SineLayer(factor=0.25, growth=growth, addition=" and more by their biases"),
     restoration={
-        "super_resolution": Settings(1e-3, per_pixel=0.0585, constants={"hidden_omega0": 3.57}),
+        "super_resolution": Settings(1e-3, per_pixel=0.0228, constants={"hidden_omega0": 3.57}),
         "inpainting": Settings(3.28e-3, per_pixel=0.0312, constants={"hidden_omega0": 7.75}),
         "denoising": Settings(7.43e-4, constants={"omega0": 5.11, "hidden_omega0": 16.8}),
     },
