@@ -24,8 +24,8 @@ class Restoration:
     Full batches have the settings that each network's `NetworkSpec` holds under `task`: the best of eight trials of the
     restoration search on kodim03 at 256x256, 300 steps on a GPU
     (benchmarks/results/restoration-search-*-h200-2026-11-15.csv); STAF's is the first of them, found before. Those of
-    inpainting are the best of five trials on three photos at 128x128
-    (benchmarks/results/restoration-constants-128-h200-2026-11-16.json).
+    inpainting are the best of five trials on three photos at 128x128, those of tomography of three
+    (benchmarks/results/restoration-constants-*-2026-11-16.json), where they hold on other photos.
 
     Args:
         task: the key in `NetworkSpec.restoration`.

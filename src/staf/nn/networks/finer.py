@@ -80,6 +80,7 @@ SPEC = NetworkSpec(
     restoration={
         "super_resolution": Settings(1e-3, per_pixel=0.0228, constants={"hidden_omega0": 3.57}),
         "inpainting": Settings(3.28e-3, per_pixel=0.0312, constants={"hidden_omega0": 7.75}),
+        "tomography": Settings(3.03e-3, per_pixel=0.00947, constants={"hidden_omega0": 4.51}),
         "denoising": Settings(7.43e-4, constants={"omega0": 5.11, "hidden_omega0": 16.8}),
     },
     scene={
