@@ -8,12 +8,16 @@ import torch
 
 import staf
 from staf.kinds.scene.rendering import render_rays
-from staf.kinds.scene.task import MEASURED, Radiance
+from staf.kinds.scene.task import MEASURED, Radiance, has_room
 from staf.kinds.scene.updates import UPDATE_EVERY, density_of
 from staf.ops.execution import Execution
 from staf.training import Checkpoint, run
 from tests.kinds.scene.procedural import traced
 from tests.kinds.scene.small import field, recipe, scene
+
+
+def opaque(x):
+    return torch.cat([torch.full((len(x), 1), 1e4), 0.5 + 0.5 * x[:, :3]], -1)
 
 
 @pytest.fixture(scope="module")
@@ -118,15 +122,16 @@ def test_matter_beside_the_occupied_cells_is_measured_too():
     assert where.max() <= 0.5001
 
 
-def test_rays_beyond_the_samples_have_no_weight(monkeypatch):
+@pytest.mark.parametrize("module", [field(), opaque], ids=["fog", "opaque"])
+def test_rays_beyond_the_samples_have_no_weight(monkeypatch, module):
+    """Fog fills the samples that are trained on; of opaque matter few are, and those that are looked at are filled."""
     task = Radiance(scene(size=8), samples=512, resolution=4)
     batch = task.batch(torch.arange(256))
-    module = field()
     drawn, order = task._draw(256)
     monkeypatch.setattr(task, "_draw", lambda rays: (drawn, order))
     few = task.loss(module, batch)
-    found = task._visible(module, *batch.coordinates[order].split(3, -1), drawn[:, 0])
-    whole = found.start + found.samples < task.samples
+    found, looked_at = task._visible(module, *batch.coordinates[order].split(3, -1), drawn[:, 0])
+    whole = looked_at & has_room(found, task.samples)
     assert 0 < int(whole.sum()) < 256
     kept = batch._replace(coordinates=batch.coordinates[order][whole], target=batch.target[order][whole])
     kept = kept._replace(weight=torch.full((int(whole.sum()),), 1 / int(whole.sum())))
@@ -184,7 +189,7 @@ def test_a_batch_of_all_rays_trains_all_of_them():
     seen = torch.zeros(task.points)
     for _ in range(60):
         drawn, order = task._draw(task.points)
-        found = task._visible(nothing, *batch.coordinates[order].split(3, -1), drawn[:, 0])
+        found, _ = task._visible(nothing, *batch.coordinates[order].split(3, -1), drawn[:, 0])
         seen[order[found.start + found.samples < task.samples]] += 1
     assert (seen > 0).float().mean() > 0.95
     assert seen.max() < 30
