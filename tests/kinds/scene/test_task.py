@@ -139,6 +139,15 @@ def test_rays_beyond_the_samples_have_no_weight(monkeypatch, module):
     torch.testing.assert_close(few, task.loss(module, kept), rtol=1e-4, atol=1e-6)
 
 
+def test_a_recipe_says_how_many_rays_where_the_scene_leaves_it_open(tmp_path):
+    one = scene(train=2, test=1, size=8)
+    fit = staf.fit(one, field(), recipe(1, batch=32, subpixels=2), progress=False)
+    assert one.subpixels is None
+    assert staf.load(fit.save(tmp_path / "f.safetensors")).metadata["signal"]["subpixels"] == 2
+    asked = staf.fit(one.changed(subpixels=1), field(), recipe(1, batch=32, subpixels=2), progress=False)
+    assert "subpixels" not in asked.field.metadata["signal"]
+
+
 def test_several_rays_of_a_pixel_are_rendered_apart_and_shown_as_their_mean(monkeypatch):
     """With four rays in the centres of its quarters, a pixel's error is that of a picture twice as large."""
     one = scene(train=1, test=0, size=8)
@@ -205,7 +214,7 @@ def test_transparent_photos_are_shown_on_the_drawn_colour():
 
 
 def test_photos_that_do_not_fit_take_turns():
-    task = Radiance(scene(train=5, test=1, size=8), samples=1024, resolution=8, most_bytes=2 * 8 * 8 * 4)
+    task = Radiance(scene(train=5, test=1, size=8), samples=128, resolution=8, most_bytes=2 * 8 * 8 * 4)
     assert task.points == 2 * 64
     before = set(task.photos.view.tolist())
     run(task, field(), recipe(3 * UPDATE_EVERY, batch=64), progress=False)
@@ -216,15 +225,15 @@ def test_photos_that_do_not_fit_take_turns():
 
 
 def test_divergence_keeps_the_best_weights():
-    task = Radiance(scene(train=3, test=1, size=8), samples=1024, resolution=8)
+    task = Radiance(scene(train=3, test=1, size=8), samples=256, resolution=8)
 
     def poison(state):
-        if state.step == 40:
+        if state.step == 10:
             torch.nn.init.constant_(state.field.colour.output.weight, torch.nan)
 
     poison.every = 1
-    result = run(task, field(), recipe(80), callbacks=[poison], progress=False)
-    assert "diverged at step 40" in result.stopped
+    result = run(task, field(), recipe(20), callbacks=[poison], progress=False)
+    assert "diverged at step 10" in result.stopped
     assert all(p.isfinite().all() for p in result.field.parameters())
     assert np.isfinite(result.metrics["psnr"])
 
