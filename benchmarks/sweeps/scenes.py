@@ -140,8 +140,9 @@ def runs(scene: staf.Scene, given: argparse.Namespace) -> Iterator[tuple[str, Ca
         left = given.limit - (time.monotonic() - began) - RESERVE[network]
         seconds = max(1.0, min(getattr(given, f"long_{network}"), left))
         yield f"long {network} staf", partial(whole, network, "staf", seconds=seconds)
-    for place in range(2):
-        for model in MODELS:
+    # Networks that are likelier to need their second rate have it first.
+    for place, models in enumerate((MODELS, reversed(MODELS))):
+        for model in models:
             rate = RATES[model][place]
             name = f"mlp {model} {given.perceptrons:g} s rate {rate:g}"
             yield name, partial(whole, "mlp", model, seconds=given.perceptrons, rate=rate)
