@@ -125,7 +125,7 @@ def _run(options: Fit, terminal: Terminal, *, first: bool) -> int:
     if options.verbose:
         terminal.note(f"recipe: {json.dumps(plan.recipe.to_plain())}")
     prepare_folder(folder, 8 * MEBIBYTE + 4 * signal.nbytes)
-    if options.progress and not options.quiet and (note := finish_note(signal, trial, device)):
+    if options.progress and not options.quiet and (note := finish_note(signal.as_planned(plan.recipe), trial, device)):
         terminal.note(f"note: {note}")
     if options.overwrite and not options.resume:
         checkpoint.unlink(missing_ok=True)
