@@ -21,13 +21,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn
 
 import staf
 from benchmarks.sweeps.rows import Row, measure, options
 from paper.protocols.published import with_arguments
 from staf.kinds.scene.rendering import on_background
-from staf.kinds.scene.task import Radiance, has_room
+from staf.kinds.scene.task import Radiance
 from staf.metrics import lpips
 from staf.metrics.lpips import load_lpips
 from staf.ops.execution import Execution
@@ -79,11 +78,12 @@ def fit(
     recipe = chosen.recipe if rate is None else chosen.recipe.replace(rate=rate, matrix_rate=rate)
     task, field = Measured(scene.as_planned(recipe)), chosen.field(seed)
     result = run(task, field, recipe, seed=seed, execution=Execution(device=device), progress=False)
+    # What fails below does not lose this.
+    print(result.metrics, f"{result.steps} steps in {result.seconds:.1f} s", flush=True)
     last = float(np.mean(result.history.loss[-LAST:]))
     return {
         **result.metrics,
         **perceptual(task, device),
-        **filled(task, field, recipe.batch or task.points),
         "views": task.views,
         "train_psnr": -10 * math.log10(last),
         "steps": result.steps,
@@ -111,21 +111,6 @@ class Measured(Radiance):
         shown = self.signal.test.first(1) if is_fog else self.signal.test
         self.views = len(shown)
         return self._measured(predict, shown, keep=True)
-
-
-@torch.no_grad()
-def filled(task: Radiance, field: nn.Module, pixels: int) -> Row:
-    """The part of a step's samples that rays of drawn pixels fill at last, and of these rays which have room."""
-    device = task.background.device
-    batch = task.batch(torch.randint(task.points, (min(pixels, task.points),), device=device))
-    rays = task._rays(batch.coordinates)
-    try:
-        found, looked_at = task._visible(field, *rays, torch.rand(len(rays[0]), device=device))
-    except RuntimeError as error:
-        # What a run has measured is not lost by this.
-        return {"filled": str(error)[:100]}
-    room = looked_at & has_room(found, task.samples)
-    return {"filled": int(found.samples.sum()) / task.samples, "room": float(room.float().mean())}
 
 
 def perceptual(task: Measured, device: str) -> Row:
