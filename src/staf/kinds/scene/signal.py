@@ -17,7 +17,7 @@ from torch import Tensor
 
 from staf.kinds.scene import checks
 from staf.kinds.scene.cameras import Cameras
-from staf.kinds.scene.occupancy import occupancy_of
+from staf.kinds.scene.occupancy import OccupancyGrid, occupancy_of
 from staf.kinds.scene.paths import PathName, chosen_cameras
 from staf.kinds.scene.reading import Views, bounds, read_views
 from staf.kinds.scene.rendering import depth_of, on_background, render_views
@@ -314,19 +314,19 @@ class Scene(Signal):
         """
         cameras = chosen_cameras(self.cameras, path, frames=frames, size=size, views=views)
         device = torch.device("cpu" if device is None else device)
-        occupied = self.occupied(predict, device)
+        grid = self.occupancy(predict, device)
         inside = self.in_box(cameras).to(device)
         behind = torch.tensor(self.background, device=device)
         pictures, depths = [], []
         side = (self.subpixels or 1) if subpixels is None else checks.subpixels(subpixels)
-        for shown in render_views(predict, inside, occupied, behind, step=self.step, subpixels=side):
+        for shown in render_views(predict, inside, grid, behind, step=self.step, subpixels=side):
             pictures.append((shown.colour.clamp(0, 1) * 255).round().to("cpu", torch.uint8))
             depths.append(depth_of(shown, self.half).cpu())
         names = [f"view {i}" for i in range(len(cameras))]
         return self.with_views(Views(names, torch.stack(pictures), cameras, torch.stack(depths)))
 
-    def occupied(self, predict: Predict, device: torch.device | str) -> Tensor:
-        """The cells of the box that hold matter."""
+    def occupancy(self, predict: Predict, device: torch.device | str) -> OccupancyGrid:
+        """Which cells of the box hold matter."""
         from staf.kinds.scene.updates import density_of
 
         return occupancy_of(lambda points: density_of(predict, points), step=self.step, device=device)

@@ -185,8 +185,8 @@ class Radiance:
         device = self.background.device
         cameras = self.signal.in_box(views.cameras).to(device)
         levels, similarities, pictures, depths = [], [], [], []
-        around, subpixels = self.grid.around(), self.signal.subpixels or 1
-        shown = render_views(predict, cameras, around, self.background, step=self.step, subpixels=subpixels)
+        side = self.signal.subpixels or 1
+        shown = render_views(predict, cameras, self.grid, self.background, step=self.step, subpixels=side)
         for view, picture in enumerate(shown):
             target = on_background(views.pixels[view].to(device), self.background).movedim(-1, 0)
             found = picture.colour.clamp(0, 1).movedim(-1, 0)
