@@ -52,7 +52,7 @@ TRIALS: dict[str, tuple[tuple[float, Row], tuple[float, Row]]] = {
 GRID, DECODER, PERCEPTRONS = 15.0, 6.0, 5.0
 LONG = {"grid": 150.0, "mlp": 100.0}
 # Seconds for measuring after a long run; with a grid, views are rendered by four rays a pixel.
-RESERVE = {"grid": 15.0, "mlp": 7.0}
+RESERVE = {"grid": 14.0, "mlp": 5.5}
 # Where more of the cells than this hold matter, the field is fog, whose rays are long: one view is enough to show it.
 FOG = 0.25
 # Steps whose mean error is that of the photos.
