@@ -24,12 +24,14 @@ def options(parser: argparse.ArgumentParser) -> argparse.Namespace:
     parser.add_argument("--only", nargs="*", default=[""])
     parser.add_argument("--limit", type=float, default=float("inf"))
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--commit", default=None, help="of the code, where it is no git checkout")
     return parser.parse_args()
 
 
 def measure(runs: Runs, rows: list[Row], given: argparse.Namespace, about: Row) -> None:
     """Make every run that `--only` keeps until `--limit` seconds are over; a run that fails is a row with its error."""
     began = time.monotonic()
+    about = {**about, "commit": given.commit} if given.commit else about
     for name, make in runs:
         if not name.startswith(tuple(given.only)):
             continue

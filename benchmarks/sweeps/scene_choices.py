@@ -73,7 +73,7 @@ def fit(scene: staf.Scene, changes: Changes, budget: Budget, *, device: str, see
     scene = scene.changed(**changes.get("scene", {}))
     chosen = with_arguments(plan(scene, budget, device=device.split(":")[0]), **changes.get("grid", {}))
     recipe, module = chosen.recipe.replace(**changes.get("recipe", {})), chosen.field(seed)
-    task = Radiance(scene, **changes.get("task", {}))
+    task = Radiance(scene.as_planned(recipe), **changes.get("task", {}))
     began = time.monotonic()
     result = run(task, module, recipe, seed=seed, execution=Execution(device=device), progress=False)
     return {

@@ -218,7 +218,7 @@ def fit(
         recipe = saved.recipe
     else:
         recipe = (recipe or plan.recipe).limited(steps=steps, seconds=seconds, target_db=target_db)
-    task: Any = source if isinstance(source, Task) else task_for(signal, recipe.convention)
+    task: Any = source if isinstance(source, Task) else task_for(signal.as_planned(recipe), recipe.convention)
     from_seed = field is None
     if field is None:
         field = plan.field(seed)

@@ -125,7 +125,7 @@ def _run(options: Fit, terminal: Terminal, *, first: bool) -> int:
     if options.verbose:
         terminal.note(f"recipe: {json.dumps(plan.recipe.to_plain())}")
     prepare_folder(folder, 8 * MEBIBYTE + 4 * signal.nbytes)
-    if options.progress and not options.quiet and (note := finish_note(signal, trial, device)):
+    if options.progress and not options.quiet and (note := finish_note(signal.as_planned(plan.recipe), trial, device)):
         terminal.note(f"note: {note}")
     if options.overwrite and not options.resume:
         checkpoint.unlink(missing_ok=True)
@@ -177,11 +177,12 @@ def _check_same_data(source: Signal | Task, checkpoint: Path, hint: str) -> None
     """Refuse to resume with other data than the interrupted fit was started with, and name the options that choose."""
     from staf.storage import read_header
     from staf.tasks import task_for
-    from staf.training import Task
+    from staf.training import Recipe, Task
     from staf.training.checkpoint import fingerprint
 
     about = read_header(checkpoint).metadata
-    task = source if isinstance(source, Task) else task_for(source, about["recipe"].get("convention", "centres"))
+    recipe = Recipe.from_plain(about["recipe"])
+    task = source if isinstance(source, Task) else task_for(source.as_planned(recipe), recipe.convention)
     mark = fingerprint(task)
     if about.get("fingerprint", mark) != mark:
         raise UserError(hint)

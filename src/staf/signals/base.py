@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from staf.planning.situation import Rule
     from staf.signals.rendering import Predict
     from staf.signals.view import View
+    from staf.training.recipe import Recipe
     from staf.training.task import Task
 
 
@@ -133,6 +134,10 @@ class Signal(ABC):
     @abstractmethod
     def task(self, convention: Convention = "centres") -> Task:
         """The task that `staf.fit` solves for this signal."""
+
+    def as_planned(self, recipe: Recipe) -> Self:
+        """This signal with what it leaves open as the recipe has it; by default nothing is open."""
+        return self
 
     def plan_rules(self) -> Mapping[str, Rule | None]:
         """Rules that this kind adds to planning, or puts in place of the general ones, by topic; by default none.

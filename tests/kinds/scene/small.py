@@ -21,7 +21,9 @@ def views(count: int, *, size: int = 16, start: float = 0.0) -> Views:
     return Views([f"photo {i}" for i in range(count)], traced(cameras)[0], cameras)
 
 
-def scene(*, train: int = 10, test: int = 2, size: int = 16, ray_samples: int = 96, subpixels: int = 1) -> Scene:
+def scene(
+    *, train: int = 10, test: int = 2, size: int = 16, ray_samples: int = 96, subpixels: int | None = None
+) -> Scene:
     held_out = views(test, size=size, start=0.5) if test else None
     rays = {"ray_samples": ray_samples, "subpixels": subpixels}
     return Scene(views(train, size=size), held_out, half=HALF, **rays, name="ball and box")

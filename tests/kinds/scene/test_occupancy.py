@@ -64,7 +64,7 @@ def test_a_checkpoint_continues_with_the_same_points():
 
 
 def test_of_a_trained_field_the_neighbours_count_too():
-    occupied = occupancy_of(ball, resolution=16, step=0.05, device="cpu")
+    occupied = occupancy_of(ball, resolution=16, step=0.05, device="cpu").around()
     again = OccupancyGrid(resolution=16, step=0.05)
     again.update(ball)
     assert (occupied | ~again.occupied).all()

@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from staf.kinds.scene.plan import FOUR_RAYS_SECONDS
 from staf.nn import NETWORKS, SCENE_NETWORKS
 from staf.planning import Budget, plan
 from tests.kinds.scene.small import scene
@@ -60,6 +61,23 @@ def test_the_table_is_drawn_to_zero_where_steps_are_many():
     one = scene(train=1, test=0, size=4)
     assert plan(one, device="cuda").recipe.table_decay == 1e-7
     assert plan(one, device="cpu").recipe.table_decay == plan(one.changed(network="mlp")).recipe.table_decay == 0
+
+
+def test_long_fits_on_a_gpu_have_four_rays_a_pixel():
+    one = scene(train=2, test=0, size=8)
+    long = Budget(seconds=2 * FOUR_RAYS_SECONDS * 128)
+
+    def rays(changed, budget, device="cuda"):
+        recipe = plan(changed, budget, device=device).recipe
+        return changed.as_planned(recipe).subpixels
+
+    assert rays(one, long) == 2
+    assert rays(one, Budget(seconds=0.5 * FOUR_RAYS_SECONDS * 128)) == 1
+    assert rays(one, Budget(steps=1000)) == rays(one, long, "cpu") == rays(one.changed(network="mlp"), long) == 1
+    assert rays(one.changed(subpixels=1), long) == 1
+    assert rays(one.changed(subpixels=3), Budget(steps=1)) == 3
+    assert "mean of 4 rays, because" in plan(one, long, device="cuda").reasons["rays"]
+    assert "subpixels" not in plan(one, Budget(steps=1)).recipe.to_plain()
 
 
 def test_budgets():

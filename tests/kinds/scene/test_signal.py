@@ -159,6 +159,17 @@ def test_paths_and_sizes():
             one.render(ball, **arguments)
 
 
+def test_haze_beside_matter_is_not_drawn():
+    """Training does not see the neighbours of cells with matter, where rays are drawn all the same."""
+    one = scene(train=1, test=0, size=8, ray_samples=256)
+
+    def hazy(x):
+        return ball(x) + torch.tensor([0.5 * 0.01 / one.step, 0, 0, 0])
+
+    shown = [one.render(field).train.pixels for field in (ball, hazy)]
+    assert torch.equal(*shown)
+
+
 def test_a_pixel_is_the_mean_of_the_pixels_of_a_larger_picture():
     one = scene(train=1, test=0, size=8, ray_samples=64)
     larger = one.render(ball, size=(16, 16)).train.pixels.float().view(8, 2, 8, 2, 3).mean((1, 3))

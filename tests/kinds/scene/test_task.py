@@ -8,12 +8,16 @@ import torch
 
 import staf
 from staf.kinds.scene.rendering import render_rays
-from staf.kinds.scene.task import MEASURED, Radiance
+from staf.kinds.scene.task import MEASURED, Radiance, has_room
 from staf.kinds.scene.updates import UPDATE_EVERY, density_of
 from staf.ops.execution import Execution
 from staf.training import Checkpoint, run
 from tests.kinds.scene.procedural import traced
 from tests.kinds.scene.small import field, recipe, scene
+
+
+def opaque(x):
+    return torch.cat([torch.full((len(x), 1), 1e4), 0.5 + 0.5 * x[:, :3]], -1)
 
 
 @pytest.fixture(scope="module")
@@ -118,20 +122,30 @@ def test_matter_beside_the_occupied_cells_is_measured_too():
     assert where.max() <= 0.5001
 
 
-def test_rays_beyond_the_samples_have_no_weight(monkeypatch):
+@pytest.mark.parametrize("module", [field(), opaque], ids=["fog", "opaque"])
+def test_rays_beyond_the_samples_have_no_weight(monkeypatch, module):
+    """Fog fills the samples that are trained on; of opaque matter few are, and those that are looked at are filled."""
     task = Radiance(scene(size=8), samples=512, resolution=4)
     batch = task.batch(torch.arange(256))
-    module = field()
     drawn, order = task._draw(256)
     monkeypatch.setattr(task, "_draw", lambda rays: (drawn, order))
     few = task.loss(module, batch)
-    found = task._visible(module, *batch.coordinates[order].split(3, -1), drawn[:, 0])
-    whole = found.start + found.samples < task.samples
+    found, looked_at = task._visible(module, *batch.coordinates[order].split(3, -1), drawn[:, 0])
+    whole = looked_at & has_room(found, task.samples)
     assert 0 < int(whole.sum()) < 256
     kept = batch._replace(coordinates=batch.coordinates[order][whole], target=batch.target[order][whole])
     kept = kept._replace(weight=torch.full((int(whole.sum()),), 1 / int(whole.sum())))
     monkeypatch.setattr(task, "_draw", lambda rays: (drawn[whole], torch.arange(rays)))
     torch.testing.assert_close(few, task.loss(module, kept), rtol=1e-4, atol=1e-6)
+
+
+def test_a_recipe_says_how_many_rays_where_the_scene_leaves_it_open(tmp_path):
+    one = scene(train=2, test=1, size=8)
+    fit = staf.fit(one, field(), recipe(1, batch=32, subpixels=2), progress=False)
+    assert one.subpixels is None
+    assert staf.load(fit.save(tmp_path / "f.safetensors")).metadata["signal"]["subpixels"] == 2
+    asked = staf.fit(one.changed(subpixels=1), field(), recipe(1, batch=32, subpixels=2), progress=False)
+    assert "subpixels" not in asked.field.metadata["signal"]
 
 
 def test_several_rays_of_a_pixel_are_rendered_apart_and_shown_as_their_mean(monkeypatch):
@@ -184,7 +198,7 @@ def test_a_batch_of_all_rays_trains_all_of_them():
     seen = torch.zeros(task.points)
     for _ in range(60):
         drawn, order = task._draw(task.points)
-        found = task._visible(nothing, *batch.coordinates[order].split(3, -1), drawn[:, 0])
+        found, _ = task._visible(nothing, *batch.coordinates[order].split(3, -1), drawn[:, 0])
         seen[order[found.start + found.samples < task.samples]] += 1
     assert (seen > 0).float().mean() > 0.95
     assert seen.max() < 30
@@ -200,7 +214,7 @@ def test_transparent_photos_are_shown_on_the_drawn_colour():
 
 
 def test_photos_that_do_not_fit_take_turns():
-    task = Radiance(scene(train=5, test=1, size=8), samples=1024, resolution=8, most_bytes=2 * 8 * 8 * 4)
+    task = Radiance(scene(train=5, test=1, size=8), samples=128, resolution=8, most_bytes=2 * 8 * 8 * 4)
     assert task.points == 2 * 64
     before = set(task.photos.view.tolist())
     run(task, field(), recipe(3 * UPDATE_EVERY, batch=64), progress=False)
@@ -211,15 +225,15 @@ def test_photos_that_do_not_fit_take_turns():
 
 
 def test_divergence_keeps_the_best_weights():
-    task = Radiance(scene(train=3, test=1, size=8), samples=1024, resolution=8)
+    task = Radiance(scene(train=3, test=1, size=8), samples=256, resolution=8)
 
     def poison(state):
-        if state.step == 40:
+        if state.step == 10:
             torch.nn.init.constant_(state.field.colour.output.weight, torch.nan)
 
     poison.every = 1
-    result = run(task, field(), recipe(80), callbacks=[poison], progress=False)
-    assert "diverged at step 40" in result.stopped
+    result = run(task, field(), recipe(20), callbacks=[poison], progress=False)
+    assert "diverged at step 10" in result.stopped
     assert all(p.isfinite().all() for p in result.field.parameters())
     assert np.isfinite(result.metrics["psnr"])
 

@@ -65,8 +65,11 @@ class OccupancyGrid:
 
     def decide(self) -> None:
         """Set `occupied` from the densities."""
-        enough = self.density.mean().clamp(max=self.threshold / self.step)
-        torch.gt(self.density, enough, out=self.occupied)
+        torch.gt(self.density, self.least(), out=self.occupied)
+
+    def least(self) -> Float[Tensor, ""]:
+        """The density above which a cell is occupied."""
+        return self.density.mean().clamp(max=self.threshold / self.step)
 
     def around(self) -> Bool[Tensor, "x y z"]:
         """The occupied cells and their neighbours: where to look for thin matter that the last looks have missed."""
@@ -104,9 +107,9 @@ class OccupancyGrid:
 
 def occupancy_of(
     density: Density, *, resolution: int | None = None, step: float, device: torch.device | str
-) -> Bool[Tensor, "x y z"]:
-    """The occupied cells of a trained field, looked at twice in every cell, with their neighbours."""
+) -> OccupancyGrid:
+    """The grid of a trained field, looked at twice in every cell."""
     grid = OccupancyGrid(resolution=resolution, step=step, decay=1.0, device=device)
     for _ in range(2):
         grid.update(density)
-    return grid.around()
+    return grid

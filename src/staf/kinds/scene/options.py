@@ -42,7 +42,7 @@ class Fit(FitKind):
     ray_samples: Count = None
     """Places along the box's diagonal at which rays are sampled (1024 if not given)."""
     subpixels: Count = None
-    """Rays along each side of a pixel, whose mean is its colour (1 if not given)."""
+    """Rays along each side of a pixel, whose mean is its colour (by default 2 in long fits on a GPU, else 1)."""
     max_pixels: Count = None
     """Refuse scenes whose photos have more pixels than this, together."""
 

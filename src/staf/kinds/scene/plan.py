@@ -32,6 +32,10 @@ GRID = {
 # Cells of the finest level along the side of a pixel, at least; of lego's photos that were left out, 1024 cells show
 # 34.8 dB after 9 s, and 2048 cells 34.5 dB; after 15 s they show 35.7 dB, and 512 cells 35.5 dB.
 CELLS_PER_PIXEL, LEAST_CELLS = 2.0, 128
+# Seconds for each pixel of the photos from which pixels are the mean of four rays. With 2.1e-6 of them, which are 30 s
+# for lego's photos on an H200, those that were left out show 36.1 dB by one ray and 36.5 dB by four; after 20 to 24 s
+# they were about equal (docs/results/scenes.md).
+FOUR_RAYS_SECONDS = 2e-6
 # Steps of a fit whose budget leaves them open, by network and device.
 STEPS = {"radiance_grid": {"cpu": 1000, "cuda": 10_000}, "radiance": {"cpu": 1000, "cuda": 20_000}}
 
@@ -104,6 +108,17 @@ def batch(s: Situation) -> Choice:
     return Choice(reason, recipe={"batch": pixels})
 
 
+def rays(s: Situation) -> Choice:
+    """How many rays go through a pixel."""
+    seconds, given = s.budget.seconds, s.signal.subpixels
+    if given is not None:
+        return Choice(f"pixels are the mean of {counted(given**2, 'ray')}, as asked")
+    if s.on_cpu or seconds is None or seconds < FOUR_RAYS_SECONDS * s.points:
+        return Choice("one ray through the centre of each pixel")
+    reason = f"pixels are the mean of 4 rays, because {seconds:g} seconds are long for {counted(s.points, 'pixel')}"
+    return Choice(reason, recipe={"subpixels": 2})
+
+
 def budget(s: Situation) -> Choice:
     """What ends the fit."""
     from staf.planning.rules import budget as usual
@@ -142,5 +157,6 @@ GRID_RULES: dict[str, Rule | None] = {
     "network": grid_network,
     "optimiser": grid_optimiser,
     "rate": grid_rate,
+    "rays": rays,
 }
 MLP_RULES: dict[str, Rule | None] = {**_COMMON, "network": mlp_network, "optimiser": muon, "rate": mlp_rate}

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from staf._typing import Bool, Float, UInt8
 from staf.kinds.scene.cameras import Cameras
+from staf.kinds.scene.occupancy import OccupancyGrid
 from staf.ops.volume_rendering import Rendered, Samples, composite, march, ray_box
 
 Predict = Callable[[Tensor], Tensor]
@@ -31,10 +32,12 @@ def render_rays(
     background: Float[Tensor, " c"],
     *,
     step: float = STEP,
+    least: float | Tensor = 0.0,
 ) -> Rendered:
     """Colour, opacity and depth of rays in the box [-1, 1]^3, without gradients and in bounded memory.
 
-    `predict` maps positions and directions (m, 6) to density and colour (m, 4); depth is in units of the box.
+    `predict` maps positions and directions (m, 6) to density and colour (m, 4); depth is in units of the box. Where the
+    density is not above `least`, there is nothing.
     """
     most = SAMPLES.get(origin.device.type, SAMPLES["cpu"])
     near, far = ray_box(origin, direction)
@@ -45,7 +48,7 @@ def render_rays(
         longest = int(float((far[of] - near[of]).max()) / step) + 2
         limits = (near[of], far[of])
         found = march(origin[of], direction[of], *limits, occupied, step=step, budget=longest * len(origin[of]))
-        parts.append(_composited(predict, origin[of], direction[of], found, background, step, most))
+        parts.append(_composited(predict, origin[of], direction[of], found, background, step, least, most))
     return Rendered(*(torch.cat(column) for column in zip(*parts, strict=True)))
 
 
@@ -56,6 +59,7 @@ def _composited(
     samples: Samples,
     background: Tensor,
     step: float,
+    least: float | Tensor,
     most: int,
 ) -> Rendered:
     distance, ray, first, count = samples
@@ -68,10 +72,9 @@ def _composited(
         ]
         or [distance.new_zeros(0, 4)]
     )
-    width = torch.full_like(distance, step)
-    return composite(
-        values[:, 0].contiguous(), values[:, 1:].contiguous(), distance, width, first, count, background, stop=STOP
-    )
+    width, density = torch.full_like(distance, step), values[:, 0]
+    density = torch.where(density > least, density, 0)
+    return composite(density, values[:, 1:].contiguous(), distance, width, first, count, background, stop=STOP)
 
 
 def sample_coordinates(origin: Tensor, direction: Tensor, distance: Tensor, ray: Tensor) -> Float[Tensor, "m 6"]:
@@ -102,7 +105,7 @@ def depth_of(shown: Rendered, half: float) -> Float[Tensor, "h w"]:
 def render_views(
     predict: Predict,
     cameras: Cameras,
-    occupied: Bool[Tensor, "x y z"],
+    grid: OccupancyGrid,
     background: Float[Tensor, " c"],
     *,
     step: float = STEP,
@@ -110,10 +113,13 @@ def render_views(
 ) -> Iterator[Rendered]:
     """One picture after the other: colour (h, w, c), opacity (h, w) and depth (h, w).
 
+    Rays go through the occupied cells and their neighbours, where the last looks may have missed thin matter. Training
+    does not see the neighbours, so that what is there counts only if it would make its cell occupied: haze is left out.
     A pixel is the mean of `subpixels` x `subpixels` rays, evenly over its area. The cameras are in the frame of the box
     (`Cameras.moved`).
     """
-    height, width, device = cameras.height, cameras.width, occupied.device
+    around, least = grid.around(), grid.least()
+    height, width, device = cameras.height, cameras.width, around.device
     rows, columns = torch.arange(height, device=device), torch.arange(width, device=device)
     row, column = (part.reshape(-1) for part in torch.meshgrid(rows, columns, indexing="ij"))
     places = [(place + 0.5) / subpixels for place in range(subpixels)]
@@ -121,6 +127,6 @@ def render_views(
         parts = []
         for down, right in itertools.product(places, places):
             rays = cameras.rays(torch.full_like(row, view), row + down, column + right)
-            parts.append(render_rays(predict, *rays, occupied, background, step=step))
+            parts.append(render_rays(predict, *rays, around, background, step=step, least=least))
         colour, opacity, depth = (torch.stack(column).mean(0) for column in zip(*parts, strict=True))
         yield Rendered(colour.view(height, width, -1), opacity.view(height, width), depth.view(height, width))

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from staf.kinds.scene import checks
 from staf.kinds.scene.cameras import Cameras
-from staf.kinds.scene.occupancy import occupancy_of
+from staf.kinds.scene.occupancy import OccupancyGrid, occupancy_of
 from staf.kinds.scene.paths import PathName, chosen_cameras
 from staf.kinds.scene.reading import Views, bounds, read_views
 from staf.kinds.scene.rendering import depth_of, on_background, render_views
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from staf.kinds.scene.view import SceneView
     from staf.kinds.shape.mesh import Mesh
     from staf.planning.situation import Rule
+    from staf.training.recipe import Recipe
 
 Network = Literal["grid", "mlp"]
 WHITE = (1.0, 1.0, 1.0)
@@ -53,7 +54,7 @@ class Scene(Signal):
         centre, half: the box that holds what is to be fitted.
         background: what is seen where there is nothing; transparent photos are put on it.
         ray_samples: places along the diagonal of the box at which a ray is sampled.
-        subpixels: a pixel is the mean of so many rays along each of its sides.
+        subpixels: a pixel is the mean of so many rays along each of its sides; by default a plan chooses.
         network: which network a plan chooses: a hash `grid` with small perceptrons, or the paper's two perceptrons
             (`mlp`) without a grid.
     """
@@ -71,7 +72,7 @@ class Scene(Signal):
         half: float = 1.0,
         background: Sequence[float] = WHITE,
         ray_samples: int = RAY_SAMPLES,
-        subpixels: int = 1,
+        subpixels: int | None = None,
         network: Network = "grid",
         name: str = "scene",
         source: str | None = None,
@@ -84,7 +85,7 @@ class Scene(Signal):
         self.centre, self.half = checks.box(centre, half)
         self.background = checks.colour(background)
         self.ray_samples = checks.whole("ray_samples", ray_samples)
-        self.subpixels = checks.subpixels(subpixels)
+        self.subpixels = None if subpixels is None else checks.subpixels(subpixels)
         self.network: Network = network
         self.downscale = 1
         self._kept: Cameras | None = None
@@ -259,7 +260,7 @@ class Scene(Signal):
             "background": list(self.background),
             "ray_samples": self.ray_samples,
             # Left out where it is what it was before files had it.
-            **({"subpixels": self.subpixels} if self.subpixels > 1 else {}),
+            **({"subpixels": self.subpixels} if (self.subpixels or 1) > 1 else {}),
             "network": self.network,
             "cameras": self.cameras.to_plain(),
             "content": self._content,
@@ -313,19 +314,19 @@ class Scene(Signal):
         """
         cameras = chosen_cameras(self.cameras, path, frames=frames, size=size, views=views)
         device = torch.device("cpu" if device is None else device)
-        occupied = self.occupied(predict, device)
+        grid = self.occupancy(predict, device)
         inside = self.in_box(cameras).to(device)
         behind = torch.tensor(self.background, device=device)
         pictures, depths = [], []
-        side = self.subpixels if subpixels is None else checks.subpixels(subpixels)
-        for shown in render_views(predict, inside, occupied, behind, step=self.step, subpixels=side):
+        side = (self.subpixels or 1) if subpixels is None else checks.subpixels(subpixels)
+        for shown in render_views(predict, inside, grid, behind, step=self.step, subpixels=side):
             pictures.append((shown.colour.clamp(0, 1) * 255).round().to("cpu", torch.uint8))
             depths.append(depth_of(shown, self.half).cpu())
         names = [f"view {i}" for i in range(len(cameras))]
         return self.with_views(Views(names, torch.stack(pictures), cameras, torch.stack(depths)))
 
-    def occupied(self, predict: Predict, device: torch.device | str) -> Tensor:
-        """The cells of the box that hold matter."""
+    def occupancy(self, predict: Predict, device: torch.device | str) -> OccupancyGrid:
+        """Which cells of the box hold matter."""
         from staf.kinds.scene.updates import density_of
 
         return occupancy_of(lambda points: density_of(predict, points), step=self.step, device=device)
@@ -351,6 +352,10 @@ class Scene(Signal):
         from staf.kinds.scene.task import Radiance
 
         return Radiance(self)
+
+    def as_planned(self, recipe: Recipe) -> Scene:
+        """The same with the recipe's rays of a pixel, where their number is open."""
+        return self if self.subpixels is not None else self.changed(subpixels=recipe.subpixels)
 
     def plan_rules(self) -> Mapping[str, Rule | None]:
         """What this kind of signal changes of the rules of planning, by topic."""

@@ -43,7 +43,7 @@ def surface_of(
     if not 0 < level < 1:
         raise SignalError(f"level must be between 0 and 1, got {level:g}")
     device = torch.device("cpu" if device is None else device)
-    occupied = scene.occupied(predict, device)
+    occupied = scene.occupancy(predict, device).around()
 
     def opacity(points: Tensor) -> Tensor:
         points = points.to(device)

@@ -72,7 +72,7 @@ class Radiance:
         self.cameras = scene.in_box(scene.train.cameras)
         self.photos = PhotoPool(scene.train.pixels, most_bytes=most_bytes, seed=seed)
         self.draws = torch.zeros((), dtype=torch.long)
-        side = scene.subpixels
+        side = scene.subpixels or 1
         self.rays = side * side
         # Where each ray starts, and the colour behind the pixel.
         self._salts = (seed * 32 + torch.arange(self.rays + 3)) * 277803737
@@ -119,14 +119,13 @@ class Radiance:
         if target.shape[1] == 4:
             behind = colour_behind
             target = target[:, :3] * target[:, 3:] + (1 - target[:, 3:]) * behind
-        found = self._visible(field, origin, direction, offset.flatten())
+        found, looked_at = self._visible(field, origin, direction, offset.flatten())
         values = field(sample_coordinates(origin, direction, found.distance, found.ray))
         width = torch.full_like(found.distance, self.step)
         density, colour = values[:, 0].contiguous(), values[:, 1:].contiguous()
         black = torch.zeros_like(self.background)
         shown = composite(density, colour, found.distance, width, found.start, found.samples, black)
-        # Where samples fill the budget, the ray that they end in may lack some, and those after it have none.
-        whole = (found.start + found.samples < self.samples).view(-1, self.rays).all(-1)
+        whole = (looked_at & has_room(found, self.samples)).view(-1, self.rays).all(-1)
         seen = torch.cat([shown.colour, shown.opacity[:, None]], -1).view(-1, self.rays, 4).mean(1)
         weight = batch.weight[order] * whole
         weight = weight * (batch.weight.sum() / weight.sum().clamp(min=1e-12))
@@ -145,20 +144,21 @@ class Radiance:
         )
 
     @torch.no_grad()
-    def _visible(self, field: nn.Module, origin: Tensor, direction: Tensor, offset: Tensor) -> Samples:
-        """The samples of rays that light reaches, by the field's present density."""
+    def _visible(self, field: nn.Module, origin: Tensor, direction: Tensor, offset: Tensor) -> tuple[Samples, Tensor]:
+        """The samples of rays that light reaches, by the field's present density, and which rays were looked at."""
         found = march(
             origin,
             direction,
             *ray_box(origin, direction),
             self.grid.occupied,
             step=self.step,
-            budget=LOOKED_AT * self.samples,
+            budget=(budget := LOOKED_AT * self.samples),
             offset=offset,
         )
         positions = sample_coordinates(origin, direction, found.distance, found.ray)[:, :3]
         width = torch.full_like(found.distance, self.step)
-        return visible(found, density_of(field, positions), width, stop=STOP, budget=self.samples)
+        seen = visible(found, density_of(field, positions), width, stop=STOP, budget=self.samples)
+        return seen, has_room(found, budget)
 
     def callbacks(self) -> list[Callable[[State], None]]:
         """What a trainer calls between steps: cells that hold matter are looked at again, and photos take turns."""
@@ -185,8 +185,8 @@ class Radiance:
         device = self.background.device
         cameras = self.signal.in_box(views.cameras).to(device)
         levels, similarities, pictures, depths = [], [], [], []
-        around, subpixels = self.grid.around(), self.signal.subpixels
-        shown = render_views(predict, cameras, around, self.background, step=self.step, subpixels=subpixels)
+        side = self.signal.subpixels or 1
+        shown = render_views(predict, cameras, self.grid, self.background, step=self.step, subpixels=side)
         for view, picture in enumerate(shown):
             target = on_background(views.pixels[view].to(device), self.background).movedim(-1, 0)
             found = picture.colour.clamp(0, 1).movedim(-1, 0)
@@ -232,3 +232,13 @@ class Radiance:
         stride = next(prime for prime in STRIDES if pixels % prime)
         order = (row * stride + mixed[0, 0]) % pixels
         return (mixed.float() / 2**32 * (1 - 2**-20))[order], order
+
+
+def has_room(found: Samples, budget: int) -> Tensor:
+    """Which rays have all of their samples: the one that fills the budget may lack some, and those after it have none.
+
+    >>> rays = Samples(torch.zeros(4), torch.zeros(4), torch.tensor([0, 2, 4]), torch.tensor([2, 2, 0]))
+    >>> has_room(rays, 4).tolist()
+    [True, False, False]
+    """
+    return found.start + found.samples < budget

@@ -132,7 +132,7 @@ class SceneView(View[Scene]):
         words = ["--downscale", str(scene.downscale)] if scene.downscale > 1 else []
         words += ["--background", names[scene.background], "--network", scene.network, "--half", repr(scene.half)]
         words += ["--ray-samples", str(scene.ray_samples)] if scene.ray_samples != RAY_SAMPLES else []
-        words += ["--subpixels", str(scene.subpixels)] if scene.subpixels > 1 else []
+        words += ["--subpixels", str(scene.subpixels)] if scene.subpixels is not None else []
         default = Scene.read(scene.source, downscale=scene.downscale) if Path(scene.source).is_dir() else None
         return words if default is not None and default.centre == scene.centre else None
 
@@ -145,13 +145,13 @@ class SceneView(View[Scene]):
         return f"staf.Scene.read({scene.source!r}, downscale={scene.downscale}).changed({changes})"
 
     def finish_work(self) -> tuple[str, int]:
-        views, side = measured_views(self.signal), self.signal.subpixels
+        views, side = measured_views(self.signal), self.signal.subpixels or 1
         return f"{len(views)} views are rendered", views.pixels[..., 0].numel() * side**2 * POINTS_PER_RAY
 
     def render_points(self, how: Mapping[str, Any], convention: Convention) -> int:
         if set(how) & {"resolution", "level"}:
             return self.signal.points
-        cameras, side = self._cameras(how), how.get("subpixels") or self.signal.subpixels
+        cameras, side = self._cameras(how), how.get("subpixels") or self.signal.subpixels or 1
         return len(cameras) * cameras.height * cameras.width * side**2 * POINTS_PER_RAY
 
     def write(
