@@ -13,10 +13,38 @@ STUDIES = (
     "kodak", "distortion-perception", "celeba", "div2k", "tau-ablation", "component-ablation", "sharing-ablation",
     "freezing", "matched-parameters", "hash-grid", "omega0", "mixed-frequencies", "lpips-training",
 )  # fmt: skip
-# Several of those runs shared a machine, so that their seconds say nothing.
+# Most of those runs shared a machine, so that their seconds say nothing.
 SECONDS = ("training (s)", "inference (s)")
+# The study whose seconds are the question, and the image whose runs had the machine for themselves.
+TIMED, TIMED_IMAGE = "tau-ablation", "kodim05"
 # The study whose pictures differ in what they contain, so that their mean says nothing.
 BY_PICTURE = "mixed-frequencies"
+
+
+def study_tables(study: Study, results: Sequence[RunResult]) -> dict[str, Table]:
+    """A study's tables by name: its own, `-small` of narrower networks, and `-seconds` where they were measured."""
+    full = [result for result in results if not is_small(result)]
+    small = [result for result in results if is_small(result)]
+    found = {study.name: image_table(study, full), f"{study.name}-small": image_table(study, small)}
+    if study.name == TIMED:
+        found[f"{TIMED}-seconds"] = seconds_table(study, full)
+    return found
+
+
+def is_small(result: RunResult) -> bool:
+    """Whether a run's network has another width than its own, as where the full size takes too long."""
+    return "width" in result.configuration["row"]["arguments"]
+
+
+def seconds_table(study: Study, results: Sequence[RunResult]) -> Table:
+    """Seconds of a study on the image that ran alone, with the paper's; without rows where it was not run."""
+    alone = [result for result in results if result.data_name == TIMED_IMAGE and result.document["device"] != "cpu"]
+    if not alone:
+        return Table(study.summary, [], [])
+    first = study.tables(alone)[0]
+    keep = [place for place, name in enumerate(first.columns) if name == "network" or name.startswith(SECONDS)]
+    rows = [[row[place] for place in keep] for row in first.rows if "not run" not in row]
+    return Table(study.summary, [first.columns[place] for place in keep], rows)
 
 
 def image_table(study: Study, results: Sequence[RunResult]) -> Table:
