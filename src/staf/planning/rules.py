@@ -37,10 +37,9 @@ SOAP_SECONDS = 1e-4
 # what large steps do to the rest is noise between the pixels.
 SMALL_POINTS = 2**13
 SMALL_STEPS = 150
-# The rates of Adam and Muon on whole pictures suit layers of 128 and 256. Narrower networks want more: at least
-# 0.128 / width, and no more than 4e-3 for that. Photos at 32x32 and 64x64 by STAF, SIREN and FINER of width 16 to 64
-# end 2 to 12 dB higher so, and at 8e-3 some fits fail (docs/recipes.md). The width is read off the parameters: four
-# layers of 128 have so many.
+# Muon's rates on pictures suit layers of 128 and 256. Narrower networks want more: at least 0.128 / width, and no more
+# than 4e-3 for that. Photos at 32x32 to 128x128 by STAF, SIREN and FINER of width 16 to 64 end 1 to 12 dB higher so, and
+# at 8e-3 some fits fail (docs/recipes.md). The width is read off the parameters: four layers of 128 have so many.
 NARROW_PARAMETERS, NARROW_RATE, MOST_NARROW_RATE = 50_000, 1e-3, 4e-3
 # Mini-batches are noisy. With 400 steps of 8,192 pixels on eight 256x256 photos, STAF at 1.5e-3 ends at 44.6 dB in the
 # mean and 41.5 on the worst photo; at 3e-3 two of the eight end below 20 dB.
@@ -138,14 +137,16 @@ def rate(s: Situation) -> Choice:
     if s.batch is not None and s.on_cpu and s.in_features == 2 and rates.mini_batch is not None:
         few, many = rates.mini_batch
         chosen, length = (few, "few") if is_short(s) else (many, "many")
-        return learning_rate(chosen, f"searched for {s.spec.name} as for every network, for {length} steps on a CPU")
+        return by_width(s, chosen, f"searched for {s.spec.name} as for every network, for {length} steps on a CPU")
     if s.batch is None and s.in_features == 2 and not s.spec.grid:
         return by_width(s, rates.full_batch, found_for(s))
     return usual_rate(s)
 
 
 def by_width(s: Situation, value: float, why: str) -> Choice:
-    """A rate for whole pictures: `value`, or more for networks that are narrower than 128."""
+    """Muon's rate for pictures: `value`, or more for networks that are narrower than 128."""
+    if s.spec.complex_weights:
+        return learning_rate(value, why)
     parameters = s.parameters("rate", "size", "activation")
     narrow = min(MOST_NARROW_RATE, NARROW_RATE * math.sqrt(NARROW_PARAMETERS / parameters))
     if parameters >= NARROW_PARAMETERS or narrow <= value:
