@@ -11,12 +11,14 @@ from staf._tables import Table, mean
 
 STUDIES = (
     "kodak", "distortion-perception", "celeba", "div2k", "tau-ablation", "component-ablation", "sharing-ablation",
-    "freezing", "matched-parameters", "hash-grid", "omega0", "mixed-frequencies", "lpips-training",
+    "freezing", "matched-parameters", "hash-grid", "omega0", "mixed-frequencies", "lpips-training", "cost-table",
 )  # fmt: skip
 # Most of those runs shared a machine, so that their seconds say nothing.
 SECONDS = ("training (s)", "inference (s)")
 # The study whose seconds are the question, and the image whose runs had the machine for themselves.
 TIMED, TIMED_IMAGE = "tau-ablation", "kodim05"
+# The study whose first table is of counts and whose second is of quality.
+COUNTED = "cost-table"
 # The study whose pictures differ in what they contain, so that their mean says nothing.
 BY_PICTURE = "mixed-frequencies"
 
@@ -26,6 +28,8 @@ def study_tables(study: Study, results: Sequence[RunResult]) -> dict[str, Table]
     full = [result for result in results if not is_small(result)]
     small = [result for result in results if is_small(result)]
     found = {study.name: image_table(study, full), f"{study.name}-small": image_table(study, small)}
+    if study.name == COUNTED and full:
+        found[f"{COUNTED}-quality"] = without_seconds(study.tables(full)[1])
     if study.name == TIMED:
         found[f"{TIMED}-seconds"] = seconds_table(study, full)
     return found
@@ -53,10 +57,14 @@ def image_table(study: Study, results: Sequence[RunResult]) -> Table:
         return Table(study.summary, [], [])
     if study.name == BY_PICTURE:
         return by_picture(study.summary, results)
-    first = study.tables(results)[0]
-    keep = [place for place, name in enumerate(first.columns) if not name.startswith(SECONDS)]
-    rows = [[row[place] for place in keep] for row in first.rows if "not run" not in row]
-    return Table(first.title, [first.columns[place] for place in keep], rows)
+    return without_seconds(study.tables(results)[0])
+
+
+def without_seconds(table: Table) -> Table:
+    """The table without seconds, and without rows that were not run."""
+    keep = [place for place, name in enumerate(table.columns) if not name.startswith(SECONDS)]
+    rows = [[row[place] for place in keep] for row in table.rows if "not run" not in row]
+    return Table(table.title, [table.columns[place] for place in keep], rows)
 
 
 def by_picture(title: str, results: Sequence[RunResult]) -> Table:

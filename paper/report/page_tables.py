@@ -50,7 +50,7 @@ KEPT = ("experiment", "label", "protocol", "configuration", "data", "metrics", "
 DETAILS = (
     "steps", "seconds", "parameters", "stopped", "kept_step", "oracle_step", "final_psnr", "grid", "rows", "images",
     "training_seconds", "values", "rate", "search", "step_ms", "width", "constants", "quantised", "code", "pictures",
-    "step_factor", "code_rate", "held_out",
+    "step_factor", "code_rate", "held_out", "operations", "memory",
 )  # fmt: skip
 
 

@@ -45,3 +45,17 @@ def test_seconds_are_of_the_image_that_ran_alone():
     assert len(set(seconds.columns)) == len(seconds.columns)
     assert [(row[0], float(row[training])) for row in seconds.rows] == [("tau 2", 4.0), ("tau 5", pytest.approx(10.0))]
     assert study_tables(STUDY, results[3:])["tau-ablation-seconds"].rows == []
+
+
+def test_costs_are_counts_and_quality_apart():
+    from paper.experiments.cost_table import STUDY as COSTS
+
+    one = run(5, 30.0)
+    counts = {"parameters": 198_975, "operations": {"products": 100, "elementwise": 7}}
+    row = {"name": "staf, tau 5", "arguments": {}}
+    configuration = {**one.configuration, "row": row}
+    document = {**one.document, "configuration": configuration, "details": {**one.details, **counts}}
+    found = study_tables(COSTS, [RunResult(Path("x"), document)])
+    (cost,) = found["cost-table"].rows
+    assert {"198,975", "107", "7.0%"} <= set(cost), "networks that were not run are left out"
+    assert "30.00" in found["cost-table-quality"].rows[0]
