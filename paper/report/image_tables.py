@@ -28,8 +28,10 @@ def study_tables(study: Study, results: Sequence[RunResult]) -> dict[str, Table]
     full = [result for result in results if not is_small(result)]
     small = [result for result in results if is_small(result)]
     found = {study.name: image_table(study, full), f"{study.name}-small": image_table(study, small)}
-    if study.name == COUNTED and full:
-        found[f"{COUNTED}-quality"] = without_seconds(study.tables(full)[1])
+    # One iteration is run where counts alone are wanted.
+    fitted = [result for result in full if int(result.configuration["length"]["iterations"]) > 1]
+    if study.name == COUNTED and fitted:
+        found[f"{COUNTED}-quality"] = without_seconds(study.tables(fitted)[1])
     if study.name == TIMED:
         found[f"{TIMED}-seconds"] = seconds_table(study, full)
     return found
@@ -61,9 +63,11 @@ def image_table(study: Study, results: Sequence[RunResult]) -> Table:
 
 
 def without_seconds(table: Table) -> Table:
-    """The table without seconds, and without rows that were not run."""
-    keep = [place for place, name in enumerate(table.columns) if not name.startswith(SECONDS)]
-    rows = [[row[place] for place in keep] for row in table.rows if "not run" not in row]
+    """The table without seconds, without rows that were not run, and without columns that have nothing."""
+    rows = [row for row in table.rows if "not run" not in row]
+    empty = [all(row[place] == "-" for row in rows) for place in range(len(table.columns))]
+    keep = [n for n, name in enumerate(table.columns) if not name.startswith(SECONDS) and not empty[n]]
+    rows = [[row[place] for place in keep] for row in rows]
     return Table(table.title, [table.columns[place] for place in keep], rows)
 
 
