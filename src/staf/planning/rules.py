@@ -38,7 +38,7 @@ SOAP_SECONDS = 1e-4
 SMALL_POINTS = 2**13
 SMALL_STEPS = 150
 # Muon's rates on pictures suit layers of 128 and 256. Narrower networks want more: at least 0.128 / width, and no more
-# than 4e-3 for that. Photos at 32x32 to 128x128 by STAF, SIREN and FINER of width 16 to 64 end 1 to 12 dB higher so, and
+# than 4e-3 for that. Photos at 32x32 to 128x128 by STAF, SIREN and FINER of width 16 to 64 end 1 to 12 dB higher, and
 # at 8e-3 some fits fail (docs/recipes.md). The width is read off the parameters: four layers of 128 have so many.
 NARROW_PARAMETERS, NARROW_RATE, MOST_NARROW_RATE = 50_000, 1e-3, 4e-3
 # Mini-batches are noisy. With 400 steps of 8,192 pixels on eight 256x256 photos, STAF at 1.5e-3 ends at 44.6 dB in the
