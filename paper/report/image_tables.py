@@ -11,12 +11,46 @@ from staf._tables import Table, mean
 
 STUDIES = (
     "kodak", "distortion-perception", "celeba", "div2k", "tau-ablation", "component-ablation", "sharing-ablation",
-    "freezing", "matched-parameters", "hash-grid", "omega0", "mixed-frequencies", "lpips-training",
+    "freezing", "matched-parameters", "hash-grid", "omega0", "mixed-frequencies", "lpips-training", "cost-table",
 )  # fmt: skip
-# Several of those runs shared a machine, so that their seconds say nothing.
+# Most of those runs shared a machine, so that their seconds say nothing.
 SECONDS = ("training (s)", "inference (s)")
+# The study whose seconds are the question, and the image whose runs had the machine for themselves.
+TIMED, TIMED_IMAGE = "tau-ablation", "kodim05"
+# The study whose first table is of counts and whose second is of quality.
+COUNTED = "cost-table"
 # The study whose pictures differ in what they contain, so that their mean says nothing.
 BY_PICTURE = "mixed-frequencies"
+
+
+def study_tables(study: Study, results: Sequence[RunResult]) -> dict[str, Table]:
+    """A study's tables by name: its own, `-small` of narrower networks, and `-seconds` where they were measured."""
+    full = [result for result in results if not is_small(result)]
+    small = [result for result in results if is_small(result)]
+    found = {study.name: image_table(study, full), f"{study.name}-small": image_table(study, small)}
+    # One iteration is run where counts alone are wanted.
+    fitted = [result for result in full if int(result.configuration["length"]["iterations"]) > 1]
+    if study.name == COUNTED and fitted:
+        found[f"{COUNTED}-quality"] = without_seconds(study.tables(fitted)[1])
+    if study.name == TIMED:
+        found[f"{TIMED}-seconds"] = seconds_table(study, full)
+    return found
+
+
+def is_small(result: RunResult) -> bool:
+    """Whether a run's network has another width than its own, as where the full size takes too long."""
+    return "width" in result.configuration["row"]["arguments"]
+
+
+def seconds_table(study: Study, results: Sequence[RunResult]) -> Table:
+    """Seconds of a study on the image that ran alone, with the paper's; without rows where it was not run."""
+    alone = [result for result in results if result.data_name == TIMED_IMAGE and result.document["device"] != "cpu"]
+    if not alone:
+        return Table(study.summary, [], [])
+    first = study.tables(alone)[0]
+    keep = [place for place, name in enumerate(first.columns) if name == "network" or name.startswith(SECONDS)]
+    rows = [[row[place] for place in keep] for row in first.rows if "not run" not in row]
+    return Table(study.summary, [first.columns[place] for place in keep], rows)
 
 
 def image_table(study: Study, results: Sequence[RunResult]) -> Table:
@@ -25,10 +59,16 @@ def image_table(study: Study, results: Sequence[RunResult]) -> Table:
         return Table(study.summary, [], [])
     if study.name == BY_PICTURE:
         return by_picture(study.summary, results)
-    first = study.tables(results)[0]
-    keep = [place for place, name in enumerate(first.columns) if not name.startswith(SECONDS)]
-    rows = [[row[place] for place in keep] for row in first.rows if "not run" not in row]
-    return Table(first.title, [first.columns[place] for place in keep], rows)
+    return without_seconds(study.tables(results)[0])
+
+
+def without_seconds(table: Table) -> Table:
+    """The table without seconds, without rows that were not run, and without columns that have nothing."""
+    rows = [row for row in table.rows if "not run" not in row]
+    empty = [all(row[place] == "-" for row in rows) for place in range(len(table.columns))]
+    keep = [n for n, name in enumerate(table.columns) if not name.startswith(SECONDS) and not empty[n]]
+    rows = [[row[place] for place in keep] for row in rows]
+    return Table(table.title, [table.columns[place] for place in keep], rows)
 
 
 def by_picture(title: str, results: Sequence[RunResult]) -> Table:

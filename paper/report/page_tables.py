@@ -50,7 +50,7 @@ KEPT = ("experiment", "label", "protocol", "configuration", "data", "metrics", "
 DETAILS = (
     "steps", "seconds", "parameters", "stopped", "kept_step", "oracle_step", "final_psnr", "grid", "rows", "images",
     "training_seconds", "values", "rate", "search", "step_ms", "width", "constants", "quantised", "code", "pictures",
-    "step_factor", "code_rate", "held_out",
+    "step_factor", "code_rate", "held_out", "operations", "memory",
 )  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def tables(name: str) -> dict[str, Table]:
         return page_tables([result for result in results if result.document["device"] != "cpu"])
     if name in image_tables.STUDIES:
         study = module.STUDY
-        return {name: image_tables.image_table(study, results or [labelled(r) for r in read(study.reads)])}
+        return image_tables.study_tables(study, results or [labelled(r) for r in read(study.reads)])
     if name in FRESH_NETWORKS:
         return {name: module.STUDY.tables(results)[0]}
     first = [result for result in results if result.configuration["seed"] == 0]

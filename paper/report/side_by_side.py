@@ -57,7 +57,8 @@ def side_by_side(
     for column in columns:
         heads += [f"{column.heading}, published"] if column in printed else []
         heads += [f"{column.heading}, {SHORT[p]}" for p in measured[column]]
-    heads += [f"training (s), {SHORT[p]}" for p in protocols] + ["images", "seeds"]
+    timed = [] if any(column.key == "training_seconds" for column in columns) else protocols
+    heads += [f"training (s), {SHORT[p]}" for p in timed] + ["images", "seeds"]
     for row in rows:
         cells, theirs = [row], published.get(row, {})
         for column in columns:
@@ -65,7 +66,7 @@ def side_by_side(
                 cells.append(spread(theirs.get(column.key), theirs.get(f"{column.key}_sd"), column.digits))
             for p in measured[column]:
                 cells.append(mean_and_spread(values_of(groups.get((row, p), []), column.key), column.digits))
-        cells += [_seconds(groups.get((row, p), [])) for p in protocols]
+        cells += [_seconds(groups.get((row, p), [])) for p in timed]
         own = [result for (name, _), group in groups.items() if name == row for result in group]
         cells += [str(len({image for result in own for image in images_of(result)})) if own else "not run"]
         cells.append(str(len({result.configuration["seed"] for result in own})) if own else "-")

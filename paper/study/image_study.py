@@ -24,7 +24,7 @@ QUICK_ROWS = 2
 COLUMNS = (
     Column("psnr", "PSNR", 2),
     Column("ssim", "SSIM", 4),
-    Column("lpips", "LPIPS", 4),
+    Column("lpips", "LPIPS", 5),
     Column("while_training_psnr", "PSNR while training", 2, ("paper", "released")),
 )
 Figure = Callable[[Sequence[RunResult]], Any]

@@ -55,15 +55,19 @@ class Length:
 def plan_for(signal: Any, row: Row, protocol: str, length: Length, device: str) -> Plan:
     """The plan of a row under a protocol."""
     from staf.planning import Budget, plan
+    from staf.planning.situation import Choice
     from staf.training import Recipe
 
     if protocol == "ours":
-        chosen = plan(signal, Budget(steps=length.iterations), device=device.split(":")[0], model=row.model)
+        words = ", ".join(f"{name} {value}" for name, value in row.arguments.items())
+        # A topic of the plan, so that what depends on it follows: a narrow network has other rates.
+        asked = {"row": lambda s: Choice(words and f"changed: {words}", arguments=row.arguments)}
+        budget = Budget(steps=length.iterations)
+        chosen = plan(signal, budget, device=device.split(":")[0], model=row.model, rules=asked)
     else:
-        budget = Recipe(epochs=length.iterations, batch=BATCH) if length.epochs else Recipe(steps=length.iterations)
-        chosen = paper_plan(signal, row.model, "image", released=protocol == "released", recipe=budget)
-    if row.arguments:
-        chosen = with_arguments(chosen, **row.arguments)
+        own = Recipe(epochs=length.iterations, batch=BATCH) if length.epochs else Recipe(steps=length.iterations)
+        chosen = paper_plan(signal, row.model, "image", released=protocol == "released", recipe=own)
+        chosen = with_arguments(chosen, **row.arguments) if row.arguments else chosen
     if row.recipe:
         chosen = dataclasses.replace(chosen, recipe=chosen.recipe.replace(**row.recipe))
     return chosen

@@ -174,6 +174,7 @@ def test_all_networks_of_a_study_can_have_another_width(tmp_path):
     assert len(runs) > 5
     first = runs[0]
     signal = open_source(experiment.sources[first.images[0]], first.images[0])
-    field = plan_for(signal, first.row, "ours", first.length, "cpu").field(0)
-    assert field.architecture["arguments"]["width"] == 12
+    plan = plan_for(signal, first.row, "ours", first.length, "cpu")
+    assert plan.field(0).architecture["arguments"]["width"] == 12
+    assert "narrow" in plan.reasons["rate"], "the plan knows the width"
     assert all(run.row.arguments["width"] == 12 for run in runs)

@@ -13,6 +13,7 @@ from staf.kinds import Image
 from staf.nn import NETWORKS
 from staf.planning import plans
 from staf.planning.plans import Budget, plan, points_of
+from staf.planning.situation import Choice
 from staf.tasks import Reconstruction
 from staf.training.optim.optimiser import Optimiser
 
@@ -77,6 +78,24 @@ def test_few_pixels_are_learnt_slower():
     assert large.recipe.rate == NETWORKS["staf"].rates.full_batch
     few = plan(SimpleNamespace(in_features=2, out_features=3, shape=(64, 64)), Budget(steps=40))
     assert small.recipe.rate < few.recipe.rate < large.recipe.rate
+
+
+@pytest.mark.parametrize("model", ["staf", "siren", "finer"])
+def test_narrow_networks_are_learnt_faster(model):
+    def planned(width, side=64, device="cpu"):
+        photo = SimpleNamespace(in_features=2, out_features=3, shape=(side, side))
+        asked = {"asked": lambda s: Choice("as asked", arguments={"width": width})}
+        return plan(photo, Budget(steps=500), device=device, model=model, rules=asked)
+
+    rates = [planned(width).recipe.rate for width in (8, 16, 32, 64, 128, 256)]
+    assert rates == sorted(rates, reverse=True)
+    assert rates[:2] == [4e-3, 4e-3]
+    assert rates[3] == pytest.approx(2e-3, rel=0.03), "0.128 / width"
+    assert rates[4] == rates[5] == (NETWORKS[model].rates.small or (0, NETWORKS[model].rates.full_batch))[1]
+    chosen = planned(64)
+    assert chosen.recipe.matrix_rate == chosen.recipe.rate
+    assert "parameters are a narrow network" in chosen.reasons["rate"]
+    assert planned(64, 256, "cuda").recipe.rate == NETWORKS[model].rates.soap, "found for pictures that Muon sees whole"
 
 
 def test_budgets_are_kept_and_explained():

@@ -6,6 +6,7 @@ place of a rule removes the topic. What differs between networks is not here but
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,6 +37,10 @@ SOAP_SECONDS = 1e-4
 # what large steps do to the rest is noise between the pixels.
 SMALL_POINTS = 2**13
 SMALL_STEPS = 150
+# Muon's rates on pictures suit layers of 128 and 256. Narrower networks want more: at least 0.128 / width, and no more
+# than 4e-3 for that. Photos at 32x32 to 128x128 by STAF, SIREN and FINER of width 16 to 64 end 1 to 12 dB higher, and
+# at 8e-3 some fits fail (docs/recipes.md). The width is read off the parameters: four layers of 128 have so many.
+NARROW_PARAMETERS, NARROW_RATE, MOST_NARROW_RATE = 50_000, 1e-3, 4e-3
 # Mini-batches are noisy. With 400 steps of 8,192 pixels on eight 256x256 photos, STAF at 1.5e-3 ends at 44.6 dB in the
 # mean and 41.5 on the worst photo; at 3e-3 two of the eight end below 20 dB.
 MINI_BATCH_FACTOR = 0.5
@@ -128,12 +133,25 @@ def rate(s: Situation) -> Choice:
     if s.batch is None and s.in_features == 2 and s.points <= SMALL_POINTS and rates.small is not None:
         few, many = rates.small
         chosen = many if s.steps is not None and s.steps >= SMALL_STEPS else few
-        return learning_rate(chosen, "small, so that few pixels do not become noise between them")
+        return by_width(s, chosen, "small, so that few pixels do not become noise between them")
     if s.batch is not None and s.on_cpu and s.in_features == 2 and rates.mini_batch is not None:
         few, many = rates.mini_batch
         chosen, length = (few, "few") if is_short(s) else (many, "many")
-        return learning_rate(chosen, f"searched for {s.spec.name} as for every network, for {length} steps on a CPU")
+        return by_width(s, chosen, f"searched for {s.spec.name} as for every network, for {length} steps on a CPU")
+    if s.batch is None and s.in_features == 2 and not s.spec.grid:
+        return by_width(s, rates.full_batch, found_for(s))
     return usual_rate(s)
+
+
+def by_width(s: Situation, value: float, why: str) -> Choice:
+    """Muon's rate for pictures: `value`, or more for networks that are narrower than 128."""
+    if s.spec.complex_weights:
+        return learning_rate(value, why)
+    parameters = s.parameters("rate", "size", "activation")
+    narrow = min(MOST_NARROW_RATE, NARROW_RATE * math.sqrt(NARROW_PARAMETERS / parameters))
+    if parameters >= NARROW_PARAMETERS or narrow <= value:
+        return learning_rate(value, why)
+    return learning_rate(float(f"{narrow:.2g}"), f"because {parameters:,} parameters are a narrow network")
 
 
 def usual_rate(s: Situation) -> Choice:

@@ -124,17 +124,17 @@ class Situation:
         """The network's arguments that differ from its defaults, chosen by all topics in the order of the table."""
         return self.arguments_without()
 
-    def parameters(self, asking: str) -> int:
-        """How many parameters the network has by the choices of all topics but the one that is `asking`.
+    def parameters(self, *asking: str) -> int:
+        """How many parameters the network has by the choices of all topics but those that are `asking`.
 
         Those of a network of the user's own are given.
         """
         if self._parameters is not None:
             return self._parameters
-        others = [self[topic].spec for topic in self.rules if topic != asking]
+        others = [self[topic].spec for topic in self.rules if topic not in asking]
         spec = next((own for own in others if own is not None), self.spec)
         with torch.device("meta"):
-            field = spec.factory(self.in_features, int(self.source.out_features), **self.arguments_without(asking))
+            field = spec.factory(self.in_features, int(self.source.out_features), **self.arguments_without(*asking))
         return sum(parameter.numel() for parameter in field.parameters())
 
     def arguments_without(self, *asking: str) -> dict[str, Any]:

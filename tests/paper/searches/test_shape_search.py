@@ -1,0 +1,44 @@
+"""Every network has the same number of trials, on one shape alone, and the others check what it found."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from paper.data.shapes import pack_shape
+from paper.searches import shape_search
+from paper.searches.shape_search import STAGES, Settings, main
+from staf.kinds import Shape
+
+
+@pytest.mark.parametrize("model", shape_search.MODELS)
+def test_every_network_has_as_many_trials(model):
+    best = Settings(1e-3, {"omega0": 64.0})
+    trials = [stage(model, best, 64.0) for stage in STAGES.values()]
+    assert [len(tried) for tried in trials] == [3, 3, 2, 2, 2, 2]
+    assert all(settings.rate and settings != best for tried in trials[1:] for settings in tried)
+    assert all(settings.arguments["omega0"] == 64.0 for settings in [*trials[0], *trials[2]]), "what was found is kept"
+
+
+def test_a_search_by_one_shape_and_a_check_by_another(tmp_path, monkeypatch, capsys):
+    (tmp_path / "8").mkdir()
+    for name in ("ball", "other"):
+        pack_shape(Shape.sphere(resolution=8), tmp_path / "8" / f"{name}.npz")
+    monkeypatch.setattr(shape_search, "STAGES", {name: STAGES[name] for name in ("rate", "own")})
+    paths = [str(tmp_path / "8" / f"{name}.npz") for name in ("ball", "other")]
+    words = [paths[0], "--check", paths[1], "--fine", paths[1], "--out", str(tmp_path / "log.json"), "--device", "cpu"]
+    words += ["--steps", "1", "--batch", "64", "--long-steps", "1", "--fine-steps", "1", "--width", "8"]
+    assert main([*words, "--models", "siren"]) == 0
+    rows = json.loads((tmp_path / "log.json").read_text())
+    searched = [row for row in rows if row["part"].startswith("search")]
+    assert {row["shape"] for row in searched} == {"ball"}
+    assert len(searched) == 3 + 2
+    assert {(row["part"], row["shape"], row["settings"]) for row in rows if row not in searched} >= {
+        ("short", "other", "plan"), ("short", "other", "found"), ("long", "ball", "plan"), ("fine", "other", "found"),
+    }  # fmt: skip
+    assert all(0 <= row["iou"] <= 1 for row in rows)
+    assert "siren: {'rate': " in capsys.readouterr().out
+    assert (
+        shape_search.Search("cpu", None, -1.0).fit("", "siren", paths[0], shape_search.Length(1, 1), Settings()) == -1
+    )
