@@ -1,0 +1,147 @@
+"""Launches of `gluon_layer` and `gluon_gradient`: hidden sine layers of width 128 or 256 for many rows."""
+
+from __future__ import annotations
+
+import torch
+import triton
+from torch import Tensor
+from triton.experimental.gluon.language import NVMMASharedLayout
+from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+
+from staf.ops.sine_network.gluon_gradient import shared_gradient_kernel
+from staf.ops.sine_network.gluon_layer import shared_layer_kernel
+from staf.ops.sine_network.gluon_tiles import COLUMNS, ROWS, SLICE
+from staf.ops.sine_network.tiles import MANY_ROWS, Layer
+from staf.ops.triton_early import early
+
+# One on each multiprocessor.
+PROGRAMS = 132
+WARPS = 16
+
+
+def layer(
+    planes: Tensor,
+    weights: Tensor,
+    layer: Layer,
+    output: Tensor,
+    inner: Tensor,
+    out: Tensor,
+    shares: Tensor,
+    height: int,
+    outputs: int,
+    keep: bool,
+) -> None:
+    """A hidden layer's z to `inner`, where `keep`, and its planes to `out` or its `outputs` to `shares`."""
+    kinds, rows, width = planes.shape
+    networks = rows // height
+    slots = _slots(networks, height, width)
+    shared_layer_kernel[(networks * slots,)](
+        *_operands(planes, weights),
+        layer.bias,
+        layer.amplitude,
+        layer.frequency,
+        layer.phase,
+        output,
+        inner,
+        out[0],
+        out[-1],
+        shares,
+        rows,
+        height,
+        width,
+        slots,
+        SPLIT=kinds == 2,
+        TERMS=layer.terms,
+        OUTPUTS=outputs,
+        KEEP=keep,
+        WIDTH=width,
+        num_warps=WARPS,
+        **early(planes.device, rows <= MANY_ROWS),
+    )
+
+
+def gradient(
+    planes: Tensor,
+    weights: Tensor,
+    inner: Tensor,
+    x: Tensor,
+    below: Layer,
+    out: Tensor,
+    scales: tuple[Tensor, Tensor, Tensor, Tensor] | None,
+    height: int,
+    inputs: int,
+    trained: bool,
+) -> tuple[Tensor, int, Tensor, Tensor]:
+    """Sums of the sinusoids in slots, how many these are, sums of columns in slots, and the largest results.
+
+    Planes of a gradient (planes, rows, width) and of transposed weights; `scales` of a float16 are the largest weights
+    and gradients, and the factors of the given gradient and of the result.
+    """
+    split = scales is None
+    networks, points, _ = x.shape
+    _, rows, width = planes.shape
+    slots = _slots(networks, height, width)
+
+    def empty(*shape: int) -> Tensor:
+        return torch.empty(*shape, device=x.device, dtype=torch.float32)
+
+    partial = empty(networks * 3 * below.terms * slots * SLICE.value)
+    columns = empty(networks * slots * COLUMNS.value * SLICE.value * (inputs + 1))
+    reach = empty(0 if split else networks, slots * SLICE.value)
+    # Without factors nothing is read or written there.
+    heaviest, largest, factor, below_factor = scales or (partial[None],) * 4
+    shared_gradient_kernel[(networks * slots,)](
+        *_operands(planes, weights),
+        inner,
+        x,
+        below.weight,
+        below.bias,
+        below.amplitude,
+        below.frequency,
+        below.phase,
+        out[0],
+        out[-1],
+        partial,
+        columns,
+        heaviest,
+        largest,
+        factor,
+        partial if split else reach,
+        below_factor,
+        points,
+        height,
+        width,
+        heaviest.shape[1],
+        largest.shape[1],
+        slots,
+        SPLIT=split,
+        TERMS=below.terms,
+        TRAINED=trained,
+        INPUTS=inputs,
+        WIDTH=width,
+        MOST_WEIGHT_REACHES=1 if split else triton.next_power_of_2(heaviest.shape[1]),
+        MOST_REACHES=1 if split else triton.next_power_of_2(largest.shape[1]),
+        num_warps=WARPS,
+        **early(planes.device, rows <= MANY_ROWS),
+    )
+    return partial, slots * SLICE.value, columns, reach
+
+
+def _slots(networks: int, height: int, width: int) -> int:
+    """How many programs each network has, a multiple of the tiles across."""
+    across = width // COLUMNS.value
+    return max(1, min(height // ROWS.value, PROGRAMS // (networks * across))) * across
+
+
+def _operands(planes: Tensor, weights: Tensor) -> list[TensorDescriptor]:
+    """Planes (planes, rows, width) and weights as tiles for the copy engine, of one plane or two."""
+    width = planes.shape[2]
+    return [
+        TensorDescriptor(plane, list(plane.shape), list(plane.stride()), [side, width], NVMMASharedLayout(128, 16, 2))
+        for plane, side in (
+            (planes[0], ROWS.value),
+            (planes[-1], ROWS.value),
+            (weights[0], COLUMNS.value),
+            (weights[-1], COLUMNS.value),
+        )
+    ]
