@@ -13,11 +13,13 @@ setup: .venv/.ready
 .venv/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e ".[test,docs]"
-	$(BIN)/python -m compileall -q -j 0 .venv/lib >/dev/null || true
+	$(BIN)/python -m compileall -q -j 0 -x '/(tests?|mypyc?|pip)/' .venv/lib >/dev/null || true
 	touch $@
 
-# Types are looked at while the tests run.
-test: lint imports chromium
+# The browser is fetched while the environment is made, and types are looked at while the tests run.
+test:
+	@$(MAKE) --no-print-directory -j2 setup chromium
+	@$(MAKE) --no-print-directory lint imports
 	@$(MAKE) --no-print-directory -j2 types pytest
 
 lint: setup

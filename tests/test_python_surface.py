@@ -33,6 +33,17 @@ def test_a_fitted_field_is_a_module(fit, tmp_path):
     assert larger(torch.zeros(3, 2)).shape == (3, 4)
 
 
+def test_a_network_is_not_saved_as_a_picture(fit, tmp_path):
+    with pytest.raises(ValueError, match=r"must end in .safetensors, got .*x.png.*writes the picture"):
+        fit.save(tmp_path / "x.png")
+
+
+def test_names_are_completed_and_one_folder_is_not_a_list():
+    assert {"staf", "kan", "relu", "fit"} <= set(dir(staf))
+    with pytest.raises(TypeError, match="sources must be a list of files or signals, got 'photos'"):
+        staf.fit_many("photos")
+
+
 def test_arrays_are_coordinates(fit):
     tensor = torch.from_numpy(POINTS)
     assert torch.equal(fit.field(POINTS), fit.field(tensor))

@@ -69,13 +69,13 @@ def scanner(shape: tuple[int, int, int], spacing: float, detectors: tuple[int, i
     return cone_beam(shape, angles, detectors=detectors, detector_size=size, spacing=spacing, **distances)
 
 
-def scan(size: int, views: int, photons: float, seed: int, device: str = "cpu") -> RayTomography:
-    """The task of size^3 voxels: views of a phantom of twice as many along each side, with noise."""
-    truth, finer = phantom(size), phantom(2 * size)
+def scan(size: int, views: int, photons: float, seed: int, device: str = "cpu", times: int = 2) -> RayTomography:
+    """The task of size^3 voxels: views of a phantom of `times` as many along each side, with noise."""
+    truth, finer = phantom(size), phantom(times * size)
     side = 256 / size
     seen = ((math.ceil(1.25 * size), math.ceil(1.5 * size)), 1.5 * side, views)
     values = finer.values().T.reshape(1, *finer.shape).to(device)
-    exact = scanner((2 * size,) * 3, side / 2, *seen).to(device).A(values)[0].cpu()
+    exact = scanner((times * size,) * 3, side / times, *seen).to(device).A(values)[0].cpu()
     draw = torch.Generator().manual_seed(seed)
     counted = TransmissionNoise(photons)(exact, draw)
     operator = scanner((size,) * 3, side, *seen)
@@ -102,6 +102,8 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=24)
     parser.add_argument("--views", type=int, default=50)
     parser.add_argument("--photons", type=float, default=1e5)
+    help_ = "voxels of the scanned phantom along each of the result; 1: SART has the model that made the views"
+    parser.add_argument("--times", type=int, default=2, metavar="N", help=help_)
     parser.add_argument("--networks", nargs="+", default=["staf", "siren"])
     parser.add_argument("--width", type=int, default=64)
     parser.add_argument("--depth", type=int, default=3)
@@ -112,9 +114,10 @@ def main() -> None:
     help_ = "the plan's rates times each are tried, and held-out views choose"
     parser.add_argument("--rates", nargs="+", type=float, default=[1.0, 3.0], help=help_)
     parser.add_argument("--on-sart", action="store_true", help="networks fit what SART with total variation leaves")
+    parser.add_argument("--commit", metavar="HASH", help="of the code, where git does not tell")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    task = scan(options.size, options.views, options.photons, options.seed, options.device)
+    task = scan(options.size, options.views, options.photons, options.seed, options.device, options.times)
     rows: list[dict[str, Any]] = []
 
     def add(method: str, values: torch.Tensor, began: float, **more: Any) -> None:
@@ -125,6 +128,7 @@ def main() -> None:
         if options.json is not None:
             about = {name: value for name, value in vars(options).items() if name != "json"}
             document = {"protocol": about, **provenance(options.device), "rows": rows}
+            document["commit"] = about.pop("commit") or document["commit"]
             atomic_write(options.json, json.dumps(document, indent=1) + "\n")
 
     classical: dict[str, Candidate] = {}

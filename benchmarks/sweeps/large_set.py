@@ -26,9 +26,10 @@ from typing import Any
 import torch
 
 import staf
-from benchmarks.many_profile import plan_of, recipe_of
+from benchmarks.many_profile import plan_of
 from paper.data.preparation import Preparation
 from paper.experiments.weights import Opening
+from staf import recipes
 from staf._machine import provenance
 from staf.storage.sets import Entry, SetFolder
 from staf.storage.sets.shard import SHARDS
@@ -43,7 +44,8 @@ def sources(folder: Path, count: int, size: int) -> list[Opening]:
 
 def drive(options: argparse.Namespace) -> None:
     """Fit what is missing, and print the seconds since the call at each commit of finished fields."""
-    plan = plan_of(options.width, recipe_of("muon", options.precision, options.steps))
+    own = recipes.few_steps if options.steps <= 100 else recipes.default
+    plan = plan_of(options.width, own(steps=options.steps).replace(precision=options.precision))
     if options.start is not None:
         start = staf.load_start(options.start)
         plan = staf.Plan(start.field_factory, start.recipe.replace(precision=options.precision))

@@ -34,12 +34,15 @@ LAST = 100
 WARM_UP = 40
 
 Changes = dict[str, Any]
-# What runs change: arguments of the grid, entries of the recipe.
+# What runs change: arguments of the scene, of the grid and of the task, entries of the recipe.
 STAGES: tuple[dict[str, Changes], ...] = (
     {"as planned": {}},
-    {f"{cells} cells": {"grid": {"finest": cells}} for cells in (512, 2048)},
+    {"4 rays a pixel": {"scene": {"subpixels": 2}}},
+    {f"{directions} directions": {"grid": {"directions": directions}} for directions in ("plain", "frequencies")},
+    {"more pixels": {"recipe": {"batch": 2**15}, "task": {"samples": 2**18}}},
+    {"2048 samples": {"scene": {"ray_samples": 2048}, "task": {"samples": 2**18}}},
+    {f"{cells} cells": {"grid": {"finest": cells}} for cells in (256, 512, 2048)},
     {f"decay {decay:g}": {"recipe": {"table_decay": decay}} for decay in (0.0, 3e-8, 3e-7, 1e-6)},
-    {"plain directions": {"grid": {"directions": "plain"}}},
     {f"2^{size} entries": {"grid": {"log2_entries": size}} for size in (18, 20)},
 )
 
@@ -67,9 +70,10 @@ def split(scene: staf.Scene) -> staf.Scene:
 
 def fit(scene: staf.Scene, changes: Changes, budget: Budget, *, device: str, seed: int = 0) -> Row:
     """One run of the plan with changes."""
+    scene = scene.changed(**changes.get("scene", {}))
     chosen = with_arguments(plan(scene, budget, device=device.split(":")[0]), **changes.get("grid", {}))
     recipe, module = chosen.recipe.replace(**changes.get("recipe", {})), chosen.field(seed)
-    task = Radiance(scene)
+    task = Radiance(scene, **changes.get("task", {}))
     began = time.monotonic()
     result = run(task, module, recipe, seed=seed, execution=Execution(device=device), progress=False)
     return {

@@ -6,8 +6,9 @@ and, where its weights are found, LPIPS of all held-out views, rendered by the f
 keeps the runs whose names start with one of some words. Kernels should have been compiled before, by `--only warm-up`.
 
 Networks without a grid first look for their rate, each among the same `RATES`, for `SEARCH` seconds; the least error on
-the photos that are fitted decides, and held-out views are not looked at. Where `--only` leaves these runs out, rates
-are those of the plans.
+the photos that are fitted decides, and held-out views are not looked at. A network whose photos end worse in the longer
+run than in the search has another run with the next lower rate. Where `--only` leaves the search out, rates are those
+of the plans.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from staf.training import run
 
 MODELS = ("staf", "siren", "finer", "pemlp", "gauss", "wire")
 SEEDS = (0, 1, 2)
-RATES, SEARCH = (1e-4, 3e-4, 1e-3, 3e-3), 5.0
-GRID, DECODER, PERCEPTRONS = 15.0, 5.0, 9.0
-LONG = {"grid": 120.0, "mlp": 100.0}
+RATES, SEARCH = (1e-4, 3e-4, 1e-3, 3e-3), 1.5
+GRID, DECODER, PERCEPTRONS = 15.0, 6.0, 8.0
+LONG = {"grid": 150.0, "mlp": 100.0}
 # Steps whose mean error is that of the photos.
 LAST = 100
 
@@ -67,6 +68,7 @@ def fit(
         "ms_per_step": 1000 * result.seconds / max(1, result.steps),
         "rate": recipe.rate,
         "seed": seed,
+        "rays_a_pixel": task.rays,
         "parameters": sum(p.numel() for p in field.parameters()),
         "occupied": float(task.grid.occupied.float().mean()),
         "stopped": result.stopped,
@@ -75,14 +77,15 @@ def fit(
 
 
 def perceptual(task: Radiance, device: str) -> Row:
-    """LPIPS of the views that were rendered last, the mean over all; nothing without its weights."""
+    """LPIPS of the views that were rendered last, the mean over all; nothing without its weights or of one view."""
+    shown, scene = task.reconstruction, task.signal
+    assert shown is not None
+    if scene.test is None or len(scene.test) == 1:
+        return {}
     try:
         model = load_lpips().to(device)
     except (OSError, ValueError):
         return {}
-    shown, scene = task.reconstruction, task.signal
-    assert shown is not None
-    assert scene.test is not None
     background = torch.tensor(scene.background)
     total = 0.0
     for found, photo in zip(shown.train.pixels, scene.test.pixels, strict=True):
@@ -92,7 +95,9 @@ def perceptual(task: Radiance, device: str) -> Row:
     return {"lpips": total / len(scene.test)}
 
 
-def runs(scene: staf.Scene, rows: list[Row], device: str) -> Iterator[tuple[str, Callable[[], Row]]]:
+def runs(
+    scene: staf.Scene, rows: list[Row], device: str, long: dict[str, float]
+) -> Iterator[tuple[str, Callable[[], Row]]]:
     """The name of each run and what makes it, the most telling first; rates come from the rows before."""
     assert scene.test is not None
     quick = scene.changed()
@@ -103,36 +108,48 @@ def runs(scene: staf.Scene, rows: list[Row], device: str) -> Iterator[tuple[str,
     whole = partial(fit, scene, device=device)
     for seed in SEEDS:
         yield f"grid staf {GRID:g} s seed {seed}", partial(whole, "grid", "staf", seconds=GRID, seed=seed)
-    for network, seconds in LONG.items():
+    for network, seconds in long.items():
         yield f"long {network} staf {seconds:g} s", partial(whole, network, "staf", seconds=seconds)
     for model in MODELS:
         for tried in RATES:
             name = f"rate of mlp {model} {tried:g}"
             yield name, partial(fit, quick, "mlp", model, seconds=SEARCH, rate=tried, device=device)
     for model in MODELS:
-        found = best_rate(rows, model)
-        yield f"mlp {model} {PERCEPTRONS:g} s", partial(whole, "mlp", model, seconds=PERCEPTRONS, rate=found)
+        for rate in best_rates(rows, model):
+            name = f"mlp {model} {PERCEPTRONS:g} s" + ("" if rate is None else f" rate {rate:g}")
+            yield name, partial(whole, "mlp", model, seconds=PERCEPTRONS, rate=rate)
+            if not rows or rate is None or rows[-1].get("train_psnr", -math.inf) > found(rows, model)[rate]:
+                break
     for model in MODELS:
         yield f"decoder {model} {DECODER:g} s", partial(whole, "grid", model, seconds=DECODER)
-    for seed in SEEDS[1:]:
-        for model in MODELS:
-            name = f"mlp {model} {PERCEPTRONS:g} s seed {seed}"
-            yield name, partial(whole, "mlp", model, seconds=PERCEPTRONS, rate=best_rate(rows, model), seed=seed)
 
 
-def best_rate(rows: list[Row], model: str) -> float | None:
-    """The rate with the least error on the photos; that of the plan before anything was looked at."""
+def found(rows: list[Row], model: str) -> dict[float, float]:
+    """How well the photos were fitted with each rate of the search, in dB."""
     tried = [row for row in rows if row["run"].startswith(f"rate of mlp {model} ") and "train_psnr" in row]
-    return max(tried, key=lambda row: row["train_psnr"])["rate"] if tried else None
+    return {row["rate"]: row["train_psnr"] for row in tried}
+
+
+def best_rates(rows: list[Row], model: str) -> list[float | None]:
+    """The rate with the least error on the photos, and those below it; that of the plan before any was looked at."""
+    tried = found(rows, model)
+    if not tried:
+        return [None]
+    best = max(tried, key=tried.__getitem__)
+    return [rate for rate in sorted(tried, reverse=True) if rate <= best]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
+    for network, seconds in LONG.items():
+        parser.add_argument(f"--long-{network}", type=float, default=seconds, help="seconds of its long run")
+    parser.add_argument("--subpixels", type=int, default=1, help="rays along each side of a pixel")
     given = options(parser)
-    scene = staf.open(given.folder, kind="scene")
+    long = {network: getattr(given, f"long_{network}") for network in LONG}
+    scene = staf.open(given.folder, kind="scene").changed(subpixels=given.subpixels)
     rows: list[Row] = []
-    measure(runs(scene, rows, given.device), rows, given, {"scene": repr(scene)})
+    measure(runs(scene, rows, given.device, long), rows, given, {"scene": repr(scene)})
 
 
 if __name__ == "__main__":

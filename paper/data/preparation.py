@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,19 +64,22 @@ def area_means(array: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     for axis, count in enumerate(size):
         values = np.moveaxis(_along_first(np.moveaxis(values, axis, 0), count), 0, axis)
     if np.issubdtype(array.dtype, np.integer):
-        # Half a level up, not to even: the mean of 0 and 1 is 1.
-        values = np.floor(values + 0.5)
+        # Half a level up, not to even: the mean of 0 and 1 is 1. The last bits of a sum do not decide that.
+        values = np.floor(values + 0.5 + 1e-9)
     return values.astype(array.dtype)
 
 
 def _along_first(values: np.ndarray, count: int) -> np.ndarray:
     """Means over `count` equal parts of the first axis, whose ends may lie within samples."""
-    edges = np.linspace(0, len(values), count + 1)
-    sums = np.concatenate([np.zeros((1, *values.shape[1:])), np.cumsum(values, 0)])
-    low = np.minimum(np.floor(edges).astype(int), len(values) - 1)
-    share = (edges - low).reshape(-1, *[1] * (values.ndim - 1))
-    integral = sums[low] + share * values[low]
-    return np.diff(integral, axis=0) * count / len(values)
+    length = len(values)
+    edges = np.linspace(0, length, count + 1)
+    first, total = np.floor(edges[:-1]).astype(int), np.zeros((count, *values.shape[1:]))
+    # The samples that a part touches, one after another: no product of matrices, whose threads would disturb training.
+    for sample in (first + step for step in range(math.ceil(length / count) + 1)):
+        overlap = np.minimum(edges[1:], sample + 1) - np.maximum(edges[:-1], sample)
+        share = (np.maximum(overlap, 0) * count / length).reshape(-1, *[1] * (values.ndim - 1))
+        total += share * values[np.minimum(sample, length - 1)]
+    return total
 
 
 def prepared(sources: Mapping[str, Source], preparation: Preparation, folder: Path) -> dict[str, Source]:

@@ -52,7 +52,9 @@ class SinesRun:
     first_order: bool = False
     code: int = LENGTH
     slower: float | None = None
-    search: bool = True
+    step_factors: tuple[float, ...] | None = None
+    code_rates: tuple[float, ...] | None = None
+    code_batch: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -83,12 +85,14 @@ class Sines:
         return self._fits(configuration, context.device)
 
     def _codes(self, c: SinesRun, device: str) -> Outcome:
-        from paper.sines.code_arms import META_RATES, run_codes, small_faces
+        from paper.sines.code_arms import BATCH, CODE_RATES, META_RATES, PIXELS, STEP_FACTORS, run_codes, small_faces
 
         faces = small_faces([open_source(s, name).array for name, s in self.given.faces.items()], round(c.size))
+        batch, pixels = c.code_batch or (BATCH, PIXELS)
         metrics, details = run_codes(
             c.arm, faces, width=c.width, steps=c.steps, seeds=c.seeds, device=device, first_order=c.first_order,
-            length=c.code, search=c.search, rates=c.rates or META_RATES,
+            length=c.code, rates=c.rates or META_RATES, step_factors=c.step_factors or STEP_FACTORS,
+            code_rates=c.code_rates or CODE_RATES, batch=batch, pixels=pixels,
         )  # fmt: skip
         return Outcome(metrics, details=details)
 
@@ -152,7 +156,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="numbers that are a picture's code; a multiple of 12",
     )
     parser.add_argument(
-        "--code-search", action=argparse.BooleanOptionalAction, default=True, help="search the settings of each code"
+        "--step-factors", nargs="+", type=float, default=None, metavar="X", help="of the codes' first steps, searched"
+    )
+    parser.add_argument(
+        "--code-rates", nargs="+", type=float, default=None, metavar="R", help="of the steps that fit a code, searched"
+    )
+    parser.add_argument(
+        "--code-batch",
+        nargs=2,
+        type=int,
+        default=None,
+        metavar=("N", "P"),
+        help="a step learns P pixels of N faces",
     )
     parser.add_argument(
         "--slower", type=float, metavar="X", help="steps of the longer arm, as a multiple (default: by measured times)"
@@ -187,7 +202,10 @@ def sweep(arguments: argparse.Namespace) -> tuple[Sines, list[SinesRun]]:
     for name in a.parts:
         if name == "codes":
             size = (a.width, a.meta_steps, a.face_side)
-            same = {"first_order": a.first_order, "code": a.code_length, "search": a.code_search, "rates": rates}
+            searched = [tuple(values) if values else None for values in (a.step_factors, a.code_rates)]
+            same: dict[str, Any] = {"first_order": a.first_order, "code": a.code_length, "rates": rates}
+            same |= {"step_factors": searched[0], "code_rates": searched[1]}
+            same |= {"code_batch": (a.code_batch[0], a.code_batch[1]) if a.code_batch else None}
             runs += [SinesRun(name, arm, seeds, *size, **same) for arm in a.codes if faces]
             continue
         part = PARTS["pictures" if name == "omega0" else name]

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from paper import EXPERIMENTS
+from paper.report import image_tables
 from paper.report.protocol_table import without_seconds
 from paper.report.restored_images import image_table
 from paper.runner import RunResult, load_results
@@ -36,6 +37,7 @@ SHOWN = {
     "denoising": ("denoising",),
     "fresh-networks": FRESH_NETWORKS,
     "do-sines-help": ("do-sines-help",),
+    "images": image_tables.STUDIES,
 }
 NAMES = tuple(name for names in SHOWN.values() for name in names)
 # When the presets of every network got the constants and rates of its own authors.
@@ -48,6 +50,7 @@ KEPT = ("experiment", "label", "protocol", "configuration", "data", "metrics", "
 DETAILS = (
     "steps", "seconds", "parameters", "stopped", "kept_step", "oracle_step", "final_psnr", "grid", "rows", "images",
     "training_seconds", "values", "rate", "search", "step_ms", "width", "constants", "quantised", "code", "pictures",
+    "step_factor", "code_rate", "held_out",
 )  # fmt: skip
 
 
@@ -73,6 +76,9 @@ def tables(name: str) -> dict[str, Table]:
         from paper.sines.tables import page_tables
 
         return page_tables([result for result in results if result.document["device"] != "cpu"])
+    if name in image_tables.STUDIES:
+        study = module.STUDY
+        return {name: image_tables.image_table(study, results or [labelled(r) for r in read(study.reads)])}
     if name in FRESH_NETWORKS:
         return {name: module.STUDY.tables(results)[0]}
     first = [result for result in results if result.configuration["seed"] == 0]
@@ -167,8 +173,12 @@ def collect(name: str, folders: Sequence[str], commit: str | None) -> None:
 
 
 def _place(run: Mapping[str, Any]) -> str:
-    """What a run is of: a later one of the same takes its place, whichever machine it was planned for."""
-    told = {key: value for key, value in run["configuration"].items() if value is not None and key != "planned_for"}
+    """What a run is of: a later one of the same takes its place, whichever machine it was planned for.
+
+    Runs of before the presets had each network's own settings are of something else.
+    """
+    own = labelled(RunResult(DATA, dict(run))).configuration
+    told = {key: value for key, value in own.items() if value is not None and key != "planned_for"}
     return json.dumps([told, run["data"]["sha256"]], sort_keys=True)
 
 

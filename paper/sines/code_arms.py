@@ -46,35 +46,43 @@ def run_codes(
     device: str,
     first_order: bool = False,
     length: int = LENGTH,
-    search: bool = True,
     rates: Sequence[float] = META_RATES,
+    step_factors: Sequence[float] = STEP_FACTORS,
+    code_rates: Sequence[float] = CODE_RATES,
+    batch: int = BATCH,
+    pixels: int = PIXELS,
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """Measures and details of one arm on pictures (N, h, w, 3) of bytes: 3/5 to learn from, 1/5 to search, 1/5 new.
 
-    The search has two seeds and a quarter of the steps; its best setting is learnt again with all. Without `search` it
-    is the first of the rates with large steps, which short searches had found for shifts and for the sines of layers.
+    Where there is more than one setting, the best is searched with two seeds and a quarter of the steps, and is learnt
+    again with all. `held_out` is the measure of the final weights on the pictures of the search, by which runs of
+    different rates can be compared without a look at the new ones.
     """
     targets = torch.from_numpy(pictures.astype(np.float32) / 255).reshape(len(pictures), -1, 3).to(device)
     points = _points(pictures.shape[1:3]).to(device)
     cut = [0, len(targets) * 3 // 5, len(targets) * 4 // 5, len(targets)]
     learn, held_out, new = (targets[a:b] for a, b in itertools.pairwise(cut))
-    spec, log, best, found = code_spec(arm, width, length), {}, -np.inf, (rates[0], STEP_FACTORS[-1], CODE_RATES[-1])
-    learn_by = partial(meta_learn, spec, learn, points, batch=BATCH, first_order=first_order, pixels=PIXELS)
-    for rate, step in itertools.product(rates, STEP_FACTORS) if search else ():
+    spec, log, best, found = code_spec(arm, width, length), {}, -np.inf, (rates[0], step_factors[0], code_rates[0])
+    learn_by = partial(meta_learn, spec, learn, points, batch=batch, first_order=first_order, pixels=pixels)
+    several = len(rates) * len(step_factors) * len(code_rates) > 1
+    for rate, step in itertools.product(rates, step_factors) if several else ():
         short = max(1, steps // SEARCH_SHARE)
         shared = learn_by(steps=short, rate=rate, seeds=seeds[:SEARCH_SEEDS], step=step)
-        for code_rate in CODE_RATES:
+        for code_rate in code_rates:
             _, after = encoded_psnr(spec, shared, held_out, points, steps=min(steps, SEARCH_STEPS), rate=code_rate)
             log[f"{rate:g}, steps x{step:g}, codes {code_rate:g}"] = value = float(after.nan_to_num(0.0).mean())
             if value > best:
                 best, found = value, (rate, step, code_rate)
     rate, step, code_rate = found
     shared = learn_by(steps=steps, rate=rate, seeds=seeds, step=step)
-    first, after = encoded_psnr(spec, shared, new, points, steps=min(steps, FIT_STEPS), rate=code_rate)
+    fit_codes = partial(encoded_psnr, spec, shared, points=points, steps=min(steps, FIT_STEPS), rate=code_rate)
+    first, after = fit_codes(new)
+    known = fit_codes(held_out)[1]
     values = {"after 3 steps": first.mean(1).tolist(), "after 100 steps": after.mean(1).tolist()}
     details = {
         "values": values, "search": log, "width": spec.width, "parameters": spec.shared, "code": spec.length,
-        "rate": rate, "pictures": [len(learn), len(held_out), len(new)],
+        "rate": rate, "step_factor": step, "code_rate": code_rate, "held_out": known.mean(1).tolist(),
+        "pictures": [len(learn), len(held_out), len(new)],
     }  # fmt: skip
     return {"psnr": float(after.mean()), "psnr_3_steps": float(first.mean())}, details
 

@@ -146,27 +146,22 @@ def _quantised(results: Sequence[RunResult]) -> Table:
 def _codes(results: Sequence[RunResult]) -> Table:
     order = {arm: place for place, arm in enumerate(CODE_ARMS)}
     # Seeds may have been run apart.
-    runs: dict[tuple[int, int, int, int, float], list[RunResult]] = {}
+    runs: dict[tuple[int, int, int, int, float, float], list[RunResult]] = {}
     for result in (r for r in results if _part_of(r) == "codes"):
         details = result.details
         arm, rate = order[str(result.configuration["arm"])], float(details.get("rate", FIRST_META_RATE))
-        key = (details["code"], _steps(result), arm, details["width"], rate)
+        key = (details["code"], _steps(result), arm, details["width"], rate, details.get("step_factor", math.nan))
         runs.setdefault(key, []).append(result)
     rows = []
-    for (code, steps, place, width, rate), same in sorted(runs.items()):
+    for (code, steps, place, width, rate, factor), same in sorted(runs.items()):
         columns = [np.concatenate([r.details["values"][name] for r in same]) for name in same[0].details["values"]]
-        cells = [_mean_of(column) for column in columns]
-        sizes = [
-            str(code),
-            f"{same[0].details['parameters']:,}",
-            str(width),
-            f"{steps:,}",
-            f"{rate:g}",
-            str(len(columns[0])),
-        ]
-        rows.append([list(CODE_ARMS)[place], *cells, *sizes])
-    measures = ["after 3 steps", "after 100 steps"]
-    sizes = ["numbers a picture", "shared parameters", "width", "learnt by", "rate", "seeds"]
+        known = [value for r in same for value in r.details.get("held_out", ())]
+        cells = [f"{np.mean(known):.2f}" if known else "", *(_mean_of(column) for column in columns)]
+        sizes = [str(code), f"{same[0].details['parameters']:,}", str(width), f"{steps:,}", f"{rate:g}"]
+        first = f"x{factor:g}" if math.isfinite(factor) else ""
+        rows.append([list(CODE_ARMS)[place], *cells, *sizes, first, str(len(columns[0]))])
+    measures = ["held out", "after 3 steps", "after 100 steps"]
+    sizes = ["numbers a picture", "shared parameters", "width", "learnt by", "rate", "first steps", "seeds"]
     return Table(
         "Codes of new faces: PSNR (dB), mean over seeds and its standard error", ["code", *measures, *sizes], rows
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -132,6 +133,8 @@ def _fit(signals: Sequence[Any], plan: Plan, run: ImageRun, context: Context) ->
         model = lpips_model(context.device)
         if model is None:
             raise ValueError("LPIPS in the loss needs its weights: run `python -m staf.metrics.lpips_convert` once")
+        # LPIPS compares whole images; the default of a CPU has mini-batches.
+        plan = dataclasses.replace(plan, recipe=plan.recipe.replace(batch=None))
         tasks = [PerceptualReconstruction(s, model, run.perceptual, plan.recipe.convention) for s in signals]
         return [context.fit(task, plan=plan, seed=run.seed) for task in tasks]
     if len(signals) == 1:

@@ -111,6 +111,7 @@ class ImageStudy:
             help="read the paper's iterations as epochs of 4,096 points, as its released code does",
         )
         parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
+        parser.add_argument("--width", type=int, default=None, metavar="N", help="of every network (default: its own)")
         parser.add_argument("--together", action="store_true", help="train the networks of all images at once")
 
     def sweep(self, arguments: argparse.Namespace) -> tuple[ImageRuns, list[ImageRun]]:
@@ -128,6 +129,8 @@ class ImageStudy:
                 [write_stack(data / f"made-{arguments.side}.npy", self.make_images(arguments.side))]
             )
         rows = [known[name] for name in arguments.rows]
+        if arguments.width is not None:
+            rows = [replace(row, arguments={**row.arguments, "width": arguments.width}) for row in rows]
         length = Length(arguments.iterations, arguments.epochs)
         grid = Grid(rows, arguments.protocols, arguments.seeds, length, arguments.together, self.perceptual)
         return ImageRuns(self.name, sources, look=self.look), grid.runs(list(sources))
@@ -169,8 +172,3 @@ def rows_of(*models: str, **labels: str) -> tuple[Row, ...]:
     ['staf', 'siren']
     """
     return tuple(Row(labels.get(model, model), model) for model in models)
-
-
-def with_row(rows: Sequence[Row], name: str, **changes: Any) -> tuple[Row, ...]:
-    """The rows with one of them changed."""
-    return tuple(replace(row, **changes) if row.name == name else row for row in rows)

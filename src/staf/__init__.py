@@ -31,8 +31,8 @@ _HOMES = {
     **dict.fromkeys(("Interrupted", "Muon", "Recipe", "Soap"), "staf.training"),
     **dict.fromkeys(("Constant", "Cosine", "Exponential"), "staf.training"),
     **dict.fromkeys(("CoordinateMLP", "SineSeries"), "staf.nn"),
-    **dict.fromkeys(("ffn", "finer", "gauss", "incode", "mfn", "ngp", "pemlp", "siren", "staf", "wire"), "staf.nn"),
-    **dict.fromkeys(("radiance", "radiance_grid"), "staf.nn"),
+    **dict.fromkeys(("ffn", "finer", "gauss", "incode", "kan", "mfn", "ngp", "pemlp", "relu"), "staf.nn"),
+    **dict.fromkeys(("siren", "staf", "wire", "radiance", "radiance_grid"), "staf.nn"),
     **dict.fromkeys(("backend",), "staf.ops"),
     **dict.fromkeys(("Reconstruction",), "staf.tasks"),
 }
@@ -92,9 +92,11 @@ if TYPE_CHECKING:
     from staf.nn import siren as siren
     from staf.nn import staf as staf
     from staf.nn import wire as wire
+    from staf.nn.networks.kan import kan as kan
     from staf.nn.networks.ngp import ngp as ngp
     from staf.nn.networks.radiance import radiance as radiance
     from staf.nn.networks.radiance_grid import radiance_grid as radiance_grid
+    from staf.nn.networks.relu import relu as relu
     from staf.ops import backend as backend
     from staf.planning import Budget as Budget
     from staf.planning import Plan as Plan

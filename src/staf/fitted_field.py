@@ -101,6 +101,11 @@ class FittedField(nn.Module):
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write one safetensors file that `staf.load` opens without the data."""
+        if self.metadata.get("signal") is not None and Path(path).suffix.lower() in self.signal.view.suffixes():
+            raise ValueError(
+                f"path must end in .safetensors, got {os.fspath(path)!r}: this writes the network; "
+                f"field.render().save(path) writes the {self.signal.view.noun}"
+            )
         file.save_field(path, self.module, self.metadata)
         return Path(path)
 

@@ -16,6 +16,7 @@ import pytest
 
 from staf.cli import main
 from staf.kinds import Image
+from staf.kinds.shape.view import framed
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,12 @@ class Ran:
         (line,) = self.err.splitlines()
         assert line.startswith("staf: ")
         return line.removeprefix("staf: ")
+
+
+@pytest.fixture(autouse=True)
+def small_pictures(monkeypatch) -> None:
+    """Pictures of meshes in reports are small: those of full size take seconds, and tests/reports looks at them."""
+    monkeypatch.setattr("staf.kinds.shape.view.framed", lambda mesh: {**framed(mesh), "size": 64})
 
 
 @pytest.fixture

@@ -31,5 +31,8 @@ def test_mistakes(staf, picture):
     assert "must have SOURCE's 16x16" in staf("clone", picture, picture, "--mask", "small.png").refused()
     assert "the same channels" in staf("clone", picture, "small.png", "--mask", "small.png").refused()
     Image(np.zeros((16, 16), np.uint8)).save("black.png")
-    assert "inside must be true" in staf("clone", picture, picture, "--mask", "black.png").refused()
+    assert "and white is nowhere in it" in staf("clone", picture, picture, "--mask", "black.png").refused()
+    Image(np.full((16, 16), 255, np.uint8)).save("white.png")
+    beyond = staf("clone", picture, picture, "--mask", "white.png", "--at", "40,0").refused()
+    assert f"white lies outside of {picture} at --at 40,0" in beyond
     assert "--at must be two whole" in staf("clone", picture, picture, "--mask", "black.png", "--at", "3").refused()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import signal
+from functools import partial
 
 import numpy as np
 
@@ -100,9 +101,11 @@ def test_a_float_image_of_odd_shape(staf, here):
     assert staf("compare", "very wide.npy", "--models", "siren", "--steps", 2).code == 0
 
 
-def test_recordings_and_meshes_are_compared(staf, here):
+def test_recordings_and_meshes_are_compared(staf, here, monkeypatch):
     from staf.kinds import Audio, Shape
+    from staf.kinds.shape import figure
 
+    monkeypatch.setattr(figure, "shape_comparison", partial(figure.shape_comparison, pixels=64))
     time = np.arange(800) / 8000
     Audio(np.sin(2 * np.pi * 220 * time)[:, None].astype(np.float32), rate=8000).save("tone.wav")
     Shape.sphere(subdivisions=1).save("ball.ply")

@@ -112,6 +112,7 @@ def test_every_network_of_a_data_set_becomes_a_file(staf, many, here):
     assert document["failed"] == {}
     assert [open_signal(path).shape for path in document["files"].values()] == [(12, 16)] * 2
     assert "exists: name another place with --out" in staf("export", "many", "-o", "pictures").refused()
+    assert "many holds many fields: staf view shows them" in staf("inspect", "many").refused()
     assert open_signal("pictures/a.png").shape == (12, 16)
     assert staf("export", "many", "-o", "pictures", "--overwrite").out == "pictures: 2 of 2 fields\n"
     assert open_signal("pictures/a.png").shape == (6, 8)
@@ -143,7 +144,10 @@ def test_what_cannot_be_exported(staf, photo, sound, ball, many, here):
         (["empty", "-o", "again.png"], "it is not a folder that staf wrote"),
         (["missing.safetensors", "--rate", "3", "-o", "a.wav"], "missing.safetensors does not exist"),
         ([photo], "--out is missing"),
-        ([photo, "-o", "picture.png"], "picture.png exists: name another place with --out"),
+        (
+            [photo, "-o", "picture.png"],
+            "picture.png exists: name another place with --out, or replace it with --overwrite",
+        ),
         ([photo, "-o", "empty"], "a fitted picture is written as"),
         ([photo, "-o", "new.png", "--format", "png"], "--format is for a folder of fit-many"),
         ([photo, "-o", "new.png", "--size", "3x3", "--scale", "2"], "exclude each other"),
@@ -185,6 +189,8 @@ def test_long_work_says_how_far_it_is(monkeypatch, capsys):
     with Counting("export", 200, show=True) as count:
         count.watched(lambda points: points)(range(50))
         assert capsys.readouterr().err.startswith("export: 25%, ")
+        count.add(200)
+        assert capsys.readouterr().err.startswith("export: more work than expected, ")
     with Counting("export", 200, show=False) as count:
         count.add(200)
     assert capsys.readouterr().err == ""

@@ -101,7 +101,7 @@ def test_an_existing_run_needs_overwrite_before_any_training(staf, picture, here
         message = staf("fit", picture, "--steps", 3).refused()
     assert "already holds a fit" in message
     assert "--out" in message
-    assert "--overwrite" not in message
+    assert "--overwrite" in message
     assert model.read_bytes() == before
     assert staf("fit", picture, "--steps", 3, "--overwrite").code == 0
     assert load(model).metadata["steps"] == 3

@@ -74,7 +74,7 @@ def test_mistakes(staf, folder, words, message):
 
 def test_a_signal_keeps_what_is_finished_and_says_how_to_go_on(start, staf, folder, here):
     (folder / "notes.txt").unlink()
-    words = ["fit-many", str(folder), "--steps", "100", "--at-once", "1", "--out", "nets"]
+    words = ["fit-many", str(folder), "--steps", "60", "--at-once", "1", "--out", "nets"]
     process = start(words)
     deadline = time.monotonic() + 60
     while not (here / "nets" / "index.json").exists() and time.monotonic() < deadline:
@@ -84,7 +84,7 @@ def test_a_signal_keeps_what_is_finished_and_says_how_to_go_on(start, staf, fold
     assert process.returncode == 128 + signal.SIGTERM
     assert "--resume" in err
     other = staf(*words, "--resume", "--steps", "1", "--json", "--no-progress").refused()
-    assert "was fitted with steps=100, got steps=1" in other
+    assert "was fitted with steps=60, got steps=1" in other
     assert "was fitted with seed=0, got seed=3" in staf(*words, "--resume", "--seed", "3", "--no-progress").refused()
     assert "is another network" in staf(*words, "--resume", "--model", "siren", "--no-progress").refused()
     finished = sorted((here / "nets" / "fields").iterdir())[0].stat().st_mtime_ns
@@ -92,7 +92,7 @@ def test_a_signal_keeps_what_is_finished_and_says_how_to_go_on(start, staf, fold
     assert set(ran.json["fits"]) == {"a", "b"}
     assert sorted((here / "nets" / "fields").iterdir())[0].stat().st_mtime_ns == finished
     steps = {name: library.load(entry["file"]).metadata["steps"] for name, entry in ran.json["fits"].items()}
-    assert sorted(steps.values()) == [100, 100]
+    assert sorted(steps.values()) == [60, 60]
 
 
 def test_a_model_and_limits_are_asked_for_and_explained(staf, folder):

@@ -17,7 +17,7 @@ def cross(here):
 def test_a_known_picture_is_measured_and_brought_back(staf, cross, here):
     words = ["--acceleration", 2, "--coils", 3, "--noise", 0.01, "--steps", 4, "--out", "r", "--json"]
     document = staf("mri", cross, *words).json
-    assert list(document["methods"]) == ["staf", "zero-filled", "wavelet-L1", "total variation"]
+    assert list(document["methods"]) == ["staf", "total variation", "wavelet-L1", "zero-filled"]
     assert document["coils"] == 3
     assert document["acceleration"] == pytest.approx(2)
     assert document["metrics"]["psnr"] > 20
@@ -50,3 +50,4 @@ def test_mistakes(staf, cross, here):
     np.save("none.npy", np.zeros((4, 4), np.complex64))
     assert "nothing was measured" in staf("mri", "none.npy").refused()
     assert "acceleration must be at least 1" in staf("mri", cross, "--acceleration", 0.5).refused()
+    assert "--noise must be at least 0, got -1" in staf("mri", cross, "--acceleration", 2, "--noise", -1).refused()

@@ -41,7 +41,7 @@ def test_a_recording_is_fitted_and_rendered_at_another_rate(staf, sound, here):
 
 
 def test_a_mesh_is_fitted_and_rendered_at_another_resolution(staf, ball, here):
-    document = staf("fit", ball, "--steps", 40, "--resolution", 8, "--out", "run", "--json").json
+    document = staf("fit", ball, "--steps", 40, "--resolution", 8, "--width", 64, "--out", "run", "--json").json
     assert document["metrics"]["iou"] > 0.5
     field = "run/model.safetensors"
     assert "--resolution must be at least 2" in staf("render", field, "--resolution", 1).refused()
@@ -54,14 +54,14 @@ def test_a_mesh_is_fitted_and_rendered_at_another_resolution(staf, ball, here):
 def test_an_open_mesh_is_refused_repaired_or_taken_as_it_is(staf, ball, here):
     whole = open_signal(ball).mesh
     Shape.from_arrays(whole.vertices, whole.faces[:-3]).save("open.ply")
-    budget = ("--steps", 80, "--resolution", 8, "--width", 32, "--depth", 2)
+    budget = ("--steps", 40, "--resolution", 8, "--width", 32, "--depth", 2)
     assert "staf fit --repair" in staf("fit", "open.ply", *budget).refused()
     assert staf("fit", "open.ply", *budget, "--repair", "--out", "repaired").code == 0
     assert staf("fit", "open.ply", *budget, "--allow-open", "--out", "as-it-is").code == 0
 
 
 def test_voxels_near_the_surface_are_preferred_and_all_are_measured(staf, ball, here):
-    common = ("--resolution", 10, "--seed", 3, "--steps", 80, "--width", 32, "--depth", 2)
+    common = ("--resolution", 10, "--seed", 3, "--steps", 40, "--width", 32, "--depth", 2)
     sampled = ("--near-surface", 0.9, "--band", 1)
     ran = staf("fit", ball, *common, *sampled, "--out", "run", "--explain", "--json")
     document = ran.json
@@ -78,7 +78,7 @@ def test_voxels_near_the_surface_are_preferred_and_all_are_measured(staf, ball, 
 
 
 def test_a_fit_of_some_voxels_is_resumed_with_the_same_ones(staf, ball, here, monkeypatch):
-    budget = ("--resolution", 10, "--seed", 3, "--steps", 80, "--width", 32)
+    budget = ("--resolution", 10, "--seed", 3, "--steps", 40, "--width", 32, "--depth", 2)
     words = ("fit", ball, *budget, "--out", "run", "--no-progress")
     sampled = ("--near-surface", 0.9, "--band", 1)
 

@@ -17,7 +17,7 @@ def waves(here):
     ("words", "methods"),
     [
         (["--keep", 0.5], ["staf", "biharmonic", "linear", "learned filling", "total variation"]),
-        (["--blur", 1, "--evaluate"], ["staf", "Wiener", "total variation"]),
+        (["--blur", 1, "--evaluate"], ["staf", "total variation", "Wiener"]),
         (["--blur", 1, "--factor", 2, "--keep", 0.9, "--photons", 500], ["staf", "total variation"]),
     ],
     ids=["inpainting", "deblurring", "all at once"],

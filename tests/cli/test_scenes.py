@@ -62,7 +62,7 @@ def test_a_reported_command_repeats_the_fit(staf, folder, here):
 
 def test_views_paths_and_given_cameras(staf, field, folder, here):
     assert staf("render", field).out.strip() == "run/model-views.png: 2 views of 8x8 pixels"
-    assert staf("render", field, "--views", "1", "--size", "6x4", "-o", "one.png").code == 0
+    assert staf("render", field, "--views", "1", "--size", "6x4", "--subpixels", 2, "-o", "one.png").code == 0
     assert PIL.Image.open("one.png").size == (6, 4)
     assert staf("render", field, "--path", "orbit", "--frames", 3, "-o", "o.gif").code == 0
     assert PIL.Image.open("o.gif").n_frames == 3

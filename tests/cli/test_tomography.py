@@ -17,7 +17,7 @@ def slab(here):
 def test_a_known_object_is_scanned_and_measured(staf, slab, here):
     words = ["--evaluate", "--views", 12, "--photons", 1e5, "--spacing", 2, "--steps", 4, "--out", "r", "--json"]
     document = staf("tomography", "slab.npy", *words).json
-    assert list(document["methods"]) == ["staf", "filtered backprojection", "SART with total variation"]
+    assert list(document["methods"]) == ["staf", "SART with total variation", "filtered backprojection"]
     assert document["metrics"]["psnr"] > 18
     assert document["spacing"] == [2.0, 2.0]
     assert document["beam"] == "parallel"
@@ -66,5 +66,7 @@ def test_mistakes(staf, slab, picture):
     assert "cone is for volumes" in staf("tomography", "slab.npy", "--evaluate", "--beam", "cone").refused()
     near = ["--evaluate", "--beam", "fan", "--source-distance", 3]
     assert "must be beyond the object" in staf("tomography", "slab.npy", *near).refused()
+    assert "--views must be positive, got 0" in staf("tomography", "slab.npy", "--evaluate", "--views", 0).refused()
+    assert "at least 2 views" in staf("tomography", "slab.npy", "--evaluate", "--views", 1).refused()
     np.save("two.npy", np.zeros(2))
     assert "one angle for each" in staf("tomography", "slab.npy", "--angles", "two.npy").refused()

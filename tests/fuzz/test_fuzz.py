@@ -12,7 +12,7 @@ from tests.fuzz.targets import MAKERS, make_targets
 from tests.fuzz.worker import outcome
 
 # How long damaged files are opened; make fuzz does it without end.
-SECONDS = float(os.environ.get("STAF_FUZZ_SECONDS", "20"))
+SECONDS = float(os.environ.get("STAF_FUZZ_SECONDS", "10"))
 KEPT = sorted(path for path in CORPUS.iterdir() if not path.name.startswith("."))
 
 

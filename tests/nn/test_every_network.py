@@ -45,7 +45,8 @@ def test_a_spec_is_complete(name: str) -> None:
     assert spec.formula
     assert spec.source
     assert spec.summary
-    assert {"super_resolution", "denoising"} <= set(spec.restoration) <= {"super_resolution", "denoising", "tomography"}
+    assert {"super_resolution", "denoising"} <= set(spec.restoration)
+    assert set(spec.restoration) <= {"super_resolution", "inpainting", "denoising", "tomography"}
     for preset in spec.presets.values():
         assert preset.summary.endswith(".")
         assert getattr(recipes, preset.recipe)().convention == "ends"

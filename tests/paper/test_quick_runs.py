@@ -16,6 +16,7 @@ from paper.__main__ import load, main
 from paper.data.scenes import ball_scene
 from paper.experiments.nerf import photos_of, scene_tables
 from paper.runner import load_results
+from tests.kernels import share_kernels
 
 ROOT = Path(__file__).parents[2]
 # A GPU machine without a network has torch and numpy; safetensors is staf's own.
@@ -41,6 +42,7 @@ def quick_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     code = BARE.format(missing=MISSING, names=list(EXPERIMENTS))
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "XDG_CACHE_HOME": str(folder)}
     environment.pop("STAF_LPIPS_WEIGHTS", None)
+    share_kernels(folder)
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, timeout=900
     )

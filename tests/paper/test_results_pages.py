@@ -34,7 +34,7 @@ def test_a_page_has_the_tables_of_its_data(script, name):
     assert script.with_tables(broken, found) == page
 
 
-@pytest.mark.parametrize("name", ["fresh-networks", "do-sines-help"])
+@pytest.mark.parametrize("name", ["fresh-networks", "do-sines-help", "images"])
 def test_a_page_of_several_studies_has_the_tables_of_its_data(script, name):
     page = (RESULTS / f"{name}.md").read_text("utf-8")
     found = {key: table for one in script.SHOWN[name] for key, table in script.tables(one).items()}
@@ -128,11 +128,13 @@ def test_what_was_not_run_is_said(script):
 
 
 def test_a_later_run_takes_the_place_of_an_earlier_one_that_knew_fewer_options(script):
-    def place(**configuration):
-        return script._place({"configuration": configuration, "data": {"sha256": "x"}})
+    def place(date="2026-11-16T13", **configuration):
+        return script._place({"configuration": configuration, "data": {"sha256": "x"}, "date": date})
 
     assert place(model="staf") == place(model="staf", planned_for="cuda", terms=None)
     assert place(model="staf") != place(model="staf", terms=2)
+    before = place("2026-11-15T13", model="wire", protocol="paper")
+    assert place(model="wire", protocol="paper") != before, "it had the rate of another network"
 
 
 def test_a_row_says_when_it_ran_with_the_rate_of_another_network(script):

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from paper import PAPER
-from paper.__main__ import load, main
-from paper.data.sources import Source
+from paper.__main__ import load, main, parser
+from paper.data.sources import Source, open_source
 from paper.measures.perceptual import lpips_model
 from paper.report import overview
 from paper.report.side_by_side import values_of
@@ -166,3 +166,14 @@ def test_all_of_them_make_one_page(here, capsys):
     for picture in re.findall(r'src="([^"]+)"', page):
         assert Path("q", picture).is_file()
     assert "none of its numbers is a result" in page
+
+
+def test_all_networks_of_a_study_can_have_another_width(tmp_path):
+    words = ["mixed-frequencies", "--side", "8", "--width", "12", "--folder", str(tmp_path)]
+    experiment, runs = load("mixed-frequencies").sweep(parser(words).parse_args(words))
+    assert len(runs) > 5
+    first = runs[0]
+    signal = open_source(experiment.sources[first.images[0]], first.images[0])
+    field = plan_for(signal, first.row, "ours", first.length, "cpu").field(0)
+    assert field.architecture["arguments"]["width"] == 12
+    assert all(run.row.arguments["width"] == 12 for run in runs)

@@ -20,7 +20,7 @@ from staf.kinds.audio.figure import spectrogram
 from staf.kinds.audio.view import CLIP_BYTES, clip_uri, spectrum
 from staf.kinds.shape.mesh import Mesh
 from staf.kinds.shape.task import Occupancy
-from staf.reports import configuration, report_html, write_run
+from staf.reports import RunPaths, configuration, report_html, write_run
 from tests.reports.browser import Browser, executable
 
 
@@ -35,6 +35,11 @@ def sound() -> staf.Fit:
 def ball() -> staf.Fit:
     shape = Shape.sphere(subdivisions=2, resolution=12)
     return staf.fit(shape, field=staf.siren(3, 1, width=24, depth=2, omega0=5), steps=150, progress=False, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def ball_run(ball: staf.Fit, tmp_path_factory: pytest.TempPathFactory) -> RunPaths:
+    return write_run(ball, tmp_path_factory.mktemp("ball"))
 
 
 def test_a_recording_can_be_heard_and_seen(sound: staf.Fit, tmp_path: Path) -> None:
@@ -97,11 +102,10 @@ def test_long_recordings_are_cut_and_said_to_be() -> None:
     assert len(html) < 5_000_000
 
 
-def test_a_shape_can_be_seen(ball: staf.Fit, tmp_path: Path) -> None:
-    paths = write_run(ball, tmp_path)
-    assert paths.reconstruction is not None
-    assert paths.reconstruction.suffix == ".ply"
-    html = paths.report.read_text("utf-8")
+def test_a_shape_can_be_seen(ball: staf.Fit, ball_run: RunPaths) -> None:
+    assert ball_run.reconstruction is not None
+    assert ball_run.reconstruction.suffix == ".ply"
+    html = ball_run.report.read_text("utf-8")
     assert html.count('src="data:image/png;base64,') == 3
     first = next(iter(ball.metrics))
     assert f"{ball.metrics[first]:.2f}"[:4] in html
@@ -122,10 +126,10 @@ def test_a_shape_of_another_size_can_be_seen_too(ball: staf.Fit) -> None:
 
 
 @pytest.mark.skipif(executable() is None, reason="Chromium is not installed: apt-get install chromium")
-def test_both_pages_are_quiet_in_a_browser(sound: staf.Fit, ball: staf.Fit, tmp_path: Path) -> None:
+def test_both_pages_are_quiet_in_a_browser(sound: staf.Fit, ball_run: RunPaths, tmp_path: Path) -> None:
     with Browser() as browser:
-        for name, fit in (("sound", sound), ("ball", ball)):
-            browser.open(write_run(fit, tmp_path / name).report, width=390, height=844, phone=True)
+        for paths in (write_run(sound, tmp_path), ball_run):
+            browser.open(paths.report, width=390, height=844, phone=True)
             assert browser.evaluate("document.documentElement.scrollWidth") <= 390
         browser.evaluate("document.readyState")
         assert browser.complaints == []

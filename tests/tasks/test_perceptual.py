@@ -11,6 +11,7 @@ from staf.kinds import Image
 from staf.metrics import LPIPS
 from staf.metrics.lpips import SHAPES
 from staf.tasks import PerceptualReconstruction, Reconstruction
+from staf.training.stepper import points_at_once
 
 
 @pytest.fixture(scope="module")
@@ -61,3 +62,10 @@ def test_a_part_of_the_pixels_is_refused(model: LPIPS) -> None:
         PerceptualReconstruction(picture(), model, 0)
     with pytest.raises(ValueError, match="2 coordinates and 4 channels"):
         PerceptualReconstruction(picture(4), model, 0.1)
+
+
+def test_an_image_larger_than_a_chunk_is_still_seen_whole(model: LPIPS) -> None:
+    large = PerceptualReconstruction(Image(np.zeros((130, 130, 3), np.uint8)), model, 0.1)
+    assert large.points > points_at_once(torch.device("cpu"))
+    done = staf.fit(large, field=staf.siren(2, 3, width=4, depth=2), recipe=staf.Recipe(steps=1), device="cpu")
+    assert done.result.steps == 1

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import staf
 from staf.kinds import Grid
@@ -78,3 +80,27 @@ def test_a_slice_is_fitted_ray_by_ray():
     fit = staf.fit(task, field=field, recipe=recipe, steps=80, progress=False)
     assert fit.metrics["psnr"] > 14
     assert task.held_out_error(fit.module) < 0.2 * float(task.observation.square().mean())
+
+
+class Asked(TorchDispatchMode):
+    """What a step may not do where it is recorded: read a number from the device, or bring one to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.append(func.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("kind", [Tomography, RayTomography])
+def test_a_step_asks_the_device_for_nothing(kind):
+    operator = parallel_beam((12, 12), torch.arange(6) * math.pi / 6)
+    task = kind.simulated(Grid(np.ones((12, 12), np.float32)), operator)
+    field, batch = staf.siren(2, 1, width=8, depth=2), None if kind is Tomography else torch.arange(5)
+    task.loss(field, task.batch(batch)).backward()
+    with Asked() as asked:
+        task.loss(field, task.batch(batch)).backward()
+    assert len(asked.names) > 20
+    assert not [name for name in asked.names if name.startswith(("_local_scalar_dense", "lift_fresh", "item"))]

@@ -10,6 +10,8 @@ from staf.operators import AreaDownsampling
 from staf.signals.grid import coordinates
 from staf.tasks import Oracle, SuperResolution
 from staf.tasks.classical import measured, upscaled
+from staf.training.recipe import Recipe
+from staf.training.trainer import train
 from tests.tasks.pictures import scene
 
 
@@ -113,3 +115,17 @@ def test_float_images_keep_their_range():
     fine = coordinates(truth.shape)
     drawn = truth.render(lambda x: task.transform.values(curve(x)))
     torch.testing.assert_close(drawn.values(), task.transform.values(curve(fine)), rtol=1e-5, atol=1e-3)
+
+
+def test_several_are_fitted_together_as_each_is_alone():
+    tasks = [SuperResolution.simulated(scene(*size), 4, samples=2) for size in ((16, 16), (8, 16))]
+    recipe = Recipe(steps=3)
+
+    def fields():
+        return [staf.siren(2, 3, width=8, depth=2, generator=torch.Generator().manual_seed(0)) for _ in tasks]
+
+    together = train(tasks, fields(), recipe, progress=False)
+    for task, field, result in zip(tasks, fields(), together, strict=True):
+        (alone,) = train([task], [field], recipe, progress=False)
+        assert result.history.loss == pytest.approx(alone.history.loss, rel=1e-4)
+        assert result.metrics["psnr"] == pytest.approx(alone.metrics["psnr"], abs=1e-3)

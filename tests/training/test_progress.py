@@ -58,6 +58,11 @@ def test_measuring_is_shown_where_it_takes_long(monkeypatch, capsys):
     lines = capsys.readouterr().err.splitlines()
     assert lines[-1] == "measuring: 100%  0s left"
     assert all(line.startswith("measuring: ") for line in lines)
+    for _ in range(4):
+        measure([0] * 10)
+    more = capsys.readouterr().err.splitlines()
+    assert more
+    assert all(line.endswith(" so far") and "left" not in line for line in more)
     measure = Progress(None, None, "none").watched(lambda points: points, 4)
     assert measure([1, 2]) == [1, 2]
     assert capsys.readouterr().err == ""

@@ -50,7 +50,7 @@ def run(options: Bench, terminal: Terminal) -> int:
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is a file: name a folder with --out")
     if (folder / RESULT).exists() and not options.overwrite:
-        raise UserError(f"{folder} already holds a run: name another folder with --out")
+        raise UserError(f"{folder} already holds a run: name another folder with --out, or replace it with --overwrite")
     from staf import benchmarking
     from staf._files import atomic_write
 

@@ -73,6 +73,9 @@ def run(options: Clone, terminal: Terminal) -> int:
     white = mask.values()[:, : min(3, mask.out_features)].mean(-1).reshape(mask.shape).numpy() > 0.5
     column, row = _corner(options.at)
     inside = placed(np.zeros(target.shape, bool), white, row, column)
+    if not inside.any():
+        where = f"lies outside of {options.file} at --at {options.at}" if white.any() else "is nowhere in it"
+        raise UserError(f"--mask is white where SOURCE is taken from, and white {where}")
     numbers = target.values().reshape(*target.shape, -1).numpy()
     moved = placed(numbers, source.values().reshape(*source.shape, -1).numpy(), row, column)
     name = "cloned.tiff" if target.dtype.kind == "f" else "cloned.png"

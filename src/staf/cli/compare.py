@@ -92,7 +92,8 @@ def _prepare(options: Compare, folder: Path, needed: int) -> None:
         raise UserError(f"there is no interrupted comparison in {folder}: leave --resume out")
     if earlier and not (options.resume or options.overwrite):
         raise UserError(
-            f"{folder} already holds a comparison: pass --resume to continue it, or name another folder with --out"
+            f"{folder} already holds a comparison: pass --resume to continue it, --overwrite to replace it, or name "
+            "another folder with --out"
         )
     prepare_folder(folder, needed)
     if options.overwrite:

@@ -53,15 +53,20 @@ class Counting:
     def add(self, count: int) -> None:
         """`count` more are done."""
         self.done += count
+        # The total is an estimate where only some places of a scene are asked for.
+        over = self.done > self.total
         if self._bar is not None:
-            self._bar.update(self._task, completed=self.done)
+            title = f"{self.title}, more work than expected" if over else self.title
+            self._bar.update(self._task, completed=self.done, description=title)
         elif self.show and time.monotonic() - self._last >= LINE_SECONDS:
             from staf.training.progress import duration
 
             self._last = time.monotonic()
-            part = min(1.0, self.done / self.total)
-            left = (self._last - self._started) * (1 - part) / part
-            print(f"{self.title}: {part:.0%}, {duration(left)} left", file=sys.stderr, flush=True)
+            took, part = self._last - self._started, self.done / self.total
+            left = f"more work than expected, {duration(took)} so far"
+            if not over:
+                left = f"{part:.0%}, {duration(took * (1 - part) / part)} left"
+            print(f"{self.title}: {left}", file=sys.stderr, flush=True)
 
     def watched(self, predict: Callable[[Points], Values]) -> Callable[[Points], Values]:
         """The same function, counted."""

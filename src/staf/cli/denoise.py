@@ -46,8 +46,7 @@ class Denoise(RestorationOptions):
     them best. denoised.png is the fit's, or that of total variation, non-local means or patch groups where those pixels
     say that the fit is not better, or a mean of several; the command says which. With --photons the image is the clean
     truth instead: noise is added first, and comparison.png shows what the field and these methods bring back, each
-    tuned by the same held-out pixels. Ctrl-C leaves a checkpoint
-    in the folder, and --resume continues from it.
+    tuned by the same held-out pixels. Ctrl-C leaves a checkpoint in the folder, and --resume continues from it.
     """
 
     held_out: Annotated[float, arg(metavar="X")] = 0.05
@@ -148,7 +147,9 @@ def _finish(
         )
         terminal.say(f"best step in hindsight (oracle): {oracle.psnr:.2f} dB at step {oracle.step}")
     files |= write_metrics(folder, fit, document)
-    of = f"the weights of step {kept} of {fit.result.steps}" if choice.method == options.model else choice.method
+    of = (
+        f"the weights of step {kept} of {fit.result.steps}" if choice.method == options.model else f"by {choice.method}"
+    )
     terminal.say(f"{files['denoised']}: {of}")
     tell_choice(terminal, choice)
     terminal.finish({**document, "out": str(folder), "files": files})

@@ -62,11 +62,12 @@ def sentence(error: BaseException) -> str:
 
 
 @contextlib.contextmanager
-def edge() -> Iterator[None]:
-    """Around the calls that check what the user asked for: there, a ValueError is the user's mistake."""
+def edge(*kinds: type[Exception]) -> Iterator[None]:
+    """Around the calls that check what the user asked for: there, a ValueError, or one of `kinds`, is their mistake."""
+    caught: tuple[type[Exception], ...] = (ValueError, *kinds)
     try:
         yield
-    except ValueError as error:
+    except caught as error:
         raise UserError(str(error)) from error
 
 

@@ -100,7 +100,8 @@ def _run(options: Fit, terminal: Terminal, *, first: bool) -> int:
         folder = options.out or run.out(options.steps)
     checkpoint = folder / CHECKPOINT
     seed, budget = options.seed or 0, options.budget()
-    with edge():
+    # Values of --set are of any type.
+    with edge(*(TypeError,) * bool(options.set)):
         trial = _planned(options, signal, budget, device, run).field(seed)
     if first:
         check_folder(options, folder, "a fit" if existing(folder) else None)

@@ -32,8 +32,8 @@ class FitMany(ManyOptions, BudgetOptions):
     """Fit a network of its own to each signal in a folder, many at once.
 
     The folder (runs/NAME-many unless --out names another) gets fields/NAME.safetensors for each signal and index.json,
-    as they finish. A file that cannot be read is reported, and the others are fitted. Ctrl-C keeps finished fits, and
-    --resume fits the rest. --seconds is the time of each group of networks that train together. With --shards the
+    as they finish. A file that cannot be read is reported, and the others are fitted. Ctrl-C keeps finished fits,
+    and --resume fits the rest. --seconds is the time of each group of networks that train together. With --shards the
     networks of thousands of signals are written many in a file, to a folder or a URL, and --cluster trains them on the
     machines of a Ray cluster.
     """

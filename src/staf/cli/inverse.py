@@ -112,7 +112,7 @@ def _finish(
         tell_methods(terminal, str(about["file"]), rows, choice)
         terminal.say(f"best step in hindsight (oracle): {oracle.psnr:.2f} dB at step {oracle.step}")
     files |= write_metrics(folder, fit, document)
-    terminal.say(f"{files[Path(name).stem]}: {choice.method}")
+    terminal.say(f"{files[Path(name).stem]}: by {choice.method}")
     tell_choice(terminal, choice)
     terminal.finish({**document, "out": str(folder), "files": files})
     return 0

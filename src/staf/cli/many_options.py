@@ -52,7 +52,10 @@ class ManyOptions:
             raise UserError("--resume continues a run and --overwrite starts again: give one of them")
         begun = any((out / name).exists() for name in (INDEX, WINDOWS, SET))
         if begun and not (self.resume or self.overwrite):
-            raise UserError(f"{out} already holds fits: pass --resume to continue, or name another folder with --out")
+            raise UserError(
+                f"{out} already holds fits: pass --resume to continue, --overwrite to fit again, or name another "
+                "folder with --out"
+            )
         return {
             "seed": self.seed or 0,
             "at_once": self.at_once,

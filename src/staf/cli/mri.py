@@ -62,6 +62,9 @@ def run(options: Mri, terminal: Terminal) -> int:
         raise UserError("--coils and --noise say how a known picture is measured: give --acceleration too")
     if known and options.sensitivities is not None:
         raise UserError("--acceleration makes its own coils (--coils): leave --sensitivities out")
+    for flag, least in (("acceleration", 1), ("coils", 1), ("noise", 0)):
+        if (value := getattr(options, flag)) is not None and not value >= least:
+            raise UserError(f"--{flag} must be at least {least}, got {value:g}")
     name = "reconstruction.png" if known else "reconstruction.npy"
     files = [name, MODEL, METRICS, FIGURE, REPORT]
     start = started(options, default_folder(options.file.stem, "mri"), 16 * options.file.stat().st_size, files)

@@ -49,7 +49,7 @@ def prepare_file(path: Path, *, overwrite: bool) -> None:
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
     """The one rule of every verb: what exists is replaced only when that was asked for."""
     if path.exists() and not overwrite:
-        raise UserError(f"{path} exists: name another place with --out")
+        raise UserError(f"{path} exists: name another place with --out, or replace it with --overwrite")
 
 
 def remove_empty_folders() -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Name = Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")]
 ARGUMENTS = ("width", "depth", "terms", "omega0")
+BUDGET = ("steps", "epochs", "seconds", "target_db")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +155,7 @@ def _split(options: Overrides, plan: Plan) -> tuple[dict[str, Any], dict[str, An
 
     spec: NetworkSpec = plan.field_factory.spec  # type: ignore[attr-defined]
     known = [name for name in inspect.signature(spec.factory).parameters if name not in _NOT_SET]
-    recipe = [f.name for f in dataclasses.fields(Recipe)]
+    recipe = [f.name for f in dataclasses.fields(Recipe) if f.name != "schedule"]
     arguments = {name: getattr(options, name) for name in ARGUMENTS if getattr(options, name) is not None}
     entries: dict[str, Any] = {}
     if options.rate is not None:
@@ -168,7 +169,9 @@ def _split(options: Overrides, plan: Plan) -> tuple[dict[str, Any], dict[str, An
             raise UserError(f"--set takes KEY=VALUE, got {pair!r}")
         if key in known:
             arguments[key] = _value(text)
-        elif key in recipe and key not in ("schedule", "steps", "epochs", "seconds", "target_db"):
+        elif key in BUDGET:
+            raise UserError(f"--set {key}: the budget has options of its own, --steps, --seconds and --target-db")
+        elif key in recipe:
             entries[key] = _value(text)
         else:
             near = did_you_mean(key, [*known, *recipe])

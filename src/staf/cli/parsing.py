@@ -20,6 +20,8 @@ _WRONG_TYPE = re.compile(r"Error parsing (\S+): no type matching (.+?) could be 
 _NO_INT = re.compile(r"Error parsing (\S+): invalid literal for int\(\) with base 10: (.+)")
 _NO_FLOAT = re.compile(r"Error parsing (\S+): could not convert string to float: (.+)")
 _MISSING = re.compile(r"Missing from .*?: (?:-\w \S+, )?(\S+)")
+_NO_VALUE = re.compile(r"Missing value for argument '(\S+)'")
+_NO_CHOICE = re.compile(r"invalid choice '(.*)' for argument '(\S+)'\. Expected one of \((.*?),?\)")
 _WORDS = {"INT": "a whole number", "FLOAT": "a number", "STR": "text", "PATH": "a path"}
 
 
@@ -78,6 +80,11 @@ def _sentence(box: str) -> str:
             return f"{found[1]} takes {wanted_word}, got {found[2]}"
     if found := _MISSING.match(text):
         return f"{found[1]} is missing"
+    if found := _NO_VALUE.search(text):
+        return f"{found[1]} needs a value"
+    if found := _NO_CHOICE.search(text):
+        choices = sorted(choice.strip("'") for choice in found[3].split(", ") if choice != "'None'")
+        return f"{found[2]} must be {' or '.join(choices)}, got {found[1]!r}"
     return text
 
 

@@ -236,7 +236,11 @@ def draw(
 
     truth = picture(task.transform.fitted(task.truth.values()))
     observed = middle((task.observation if observation is None else observation).cpu().movedim(0, -1).numpy(), 2)
-    titles = {f"{name}  {measures['psnr']:.2f} dB": picture(values) for name, (measures, values) in rows.items()}
+    # A number and its unit stay on one line where a title is broken.
+    titles = {
+        f"{name}  {measures['psnr']:.2f}\N{NO-BREAK SPACE}dB": picture(values)
+        for name, (measures, values) in rows.items()
+    }
     with atomic_path(folder / FIGURE) as temporary:
         restoration_comparison(truth, observed, titles).savefig(temporary, dpi=110)
     return str(folder / FIGURE)

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 class Restore(RestorationOptions):
     """Restore a picture: fill in missing pixels, take blur away, make it finer, denoise it; or several of these.
 
-    The picture is what was observed: blurred, then averaged down, then seen in part. With --evaluate, --keep or
-    --photons it is the truth instead: that is done to it first, and comparison.png shows what every method brings back.
+    The picture is what was observed: blurred, then averaged down, then seen in part. With --evaluate, --keep
+    or --photons it is the truth instead: that is done to it first, and comparison.png shows what every method returns.
     The folder (runs/NAME-restore unless --out names another) gets restored.png (or .tiff), model.safetensors,
     metrics.json and report.html. restored.png is the fit's, or a classical method's where held-out pixels say that the
     fit is not better; the command says which. --scale alone is `staf upscale`, and --photons alone `staf denoise`.
@@ -85,7 +85,7 @@ def run(options: Restore, terminal: Terminal) -> int:
         task = _task(options, image, start)
     about: Document = {"verb": "restore", "file": str(options.file)}
     about |= {"keep": options.keep, "blur": options.blur, "factor": options.scale, "photons": options.photons}
-    return solve(options, terminal, start, task, name, about, _shown(task))
+    return solve(options, terminal, start, task, name, about, task.picture.cpu())
 
 
 def _shared(options: Restore, kind: type[RestorationOptions]) -> Document:
@@ -148,12 +148,3 @@ def _known_pixels(path: Path, shape: tuple[int, int]) -> Tensor:
     if bool(missing.all()):
         raise UserError(f"--mask is white where pixels are missing, and {path} is white everywhere")
     return (~missing).reshape(shape)
-
-
-def _shown(task: PictureRestoration) -> Tensor:
-    """What is observed, as a picture: missing pixels are black."""
-    from staf.operators import Composed, Mask
-
-    last = task.operator.operators[-1] if isinstance(task.operator, Composed) else task.operator
-    observation = task.observation.cpu()
-    return last.A_adjoint(observation) if isinstance(last, Mask) else observation

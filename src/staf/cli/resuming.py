@@ -40,7 +40,9 @@ def check_folder(options: FitOptions, folder: Path, holds: str | None) -> None:
         if checkpoint.exists():
             raise UserError(f"{folder} holds an interrupted fit: --resume continues it, another --out starts a new one")
         if holds is not None:
-            raise UserError(f"{folder} already holds {holds}: name another folder with --out")
+            raise UserError(
+                f"{folder} already holds {holds}: name another folder with --out, or replace it with --overwrite"
+            )
 
 
 def resumed(options: FitOptions, model: str, checkpoint: Path) -> tuple[int, Budget]:

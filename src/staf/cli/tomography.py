@@ -28,6 +28,8 @@ NAME = "reconstruction.npy"
 VOLUME = "reconstruction.nii"
 # Water at 70 keV, per millimetre: what white pixels of a photo stand for.
 WATER = 0.02
+VIEWS = 60
+POSITIVE = ("views", "span", "spacing", "detector_size", "source_distance", "size", "photons")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +47,7 @@ class Scan(InverseOptions):
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
     """The sinogram as NPY; with --evaluate an image, or a volume as NPY, NIfTI or DICOM."""
-    beam: Literal["parallel", "fan", "cone"] | None = None
+    beam: Annotated[Literal["parallel", "fan", "cone"] | None, arg(metavar="{parallel,fan,cone}")] = None
     """The scanner: parallel for a slice and cone for a volume, unless given."""
     views: Count = None
     """With --evaluate: how many views there are (60 unless given)."""
@@ -82,6 +84,9 @@ def run(options: Scan, terminal: Terminal) -> int:
         for flag in ("views", "photons"):
             if getattr(options, flag) is not None:
                 raise UserError(f"--{flag} says how a known object is scanned: give --evaluate too, or leave it out")
+    for flag in POSITIVE:
+        if (value := getattr(options, flag)) is not None and not value > 0:
+            raise UserError(f"--{flag.replace('_', '-')} must be positive, got {value:g}")
     with edge():
         data = _truth(options) if options.evaluate else _sinogram(options)
     name = _name(options)
@@ -150,7 +155,7 @@ def _task(options: Scan, data: Grid, generator: object) -> Tomography:
     how: dict[str, Any] = {"held_out": options.held_out, "generator": generator}
     values = data.values().reshape(data.shape)
     if options.evaluate:
-        operator = scanner(options, data.shape, _angles(options, options.views or 60, data.in_features), None, data)
+        operator = scanner(options, data.shape, _angles(options, options.views or VIEWS, data.in_features), None, data)
         kind = RayTomography if data.points > MOST_CELLS else Tomography
         return kind.simulated(data, operator, photons=options.photons, **how)
     views, *detectors = data.shape
@@ -175,6 +180,8 @@ def _angles(options: Scan, views: int, axes: int) -> Tensor:
 
     import torch
 
+    if views < 2:
+        raise UserError(f"there must be at least 2 views, because one is held out to choose the result, got {views}")
     if options.angles is not None:
         if options.span is not None:
             raise UserError("--angles and --span both say where the views are: give one of them")

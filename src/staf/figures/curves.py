@@ -49,6 +49,10 @@ def draw_curves(axes: Axes, histories: Mapping[str, History], against: Literal["
             axes.plot(x, y, color=style["color"], alpha=0.2, linewidth=0.7)
         axes.plot(x, smooth, label=name, linewidth=1.8, **style)
     tidy(axes, x=LABELS[against], y="PSNR of the step's batch, dB")
+    if against == "step":
+        from matplotlib.ticker import MaxNLocator
+
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if len(histories) > 1:
         axes.legend(frameon=False, fontsize=9)
 

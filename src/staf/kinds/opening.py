@@ -90,7 +90,8 @@ def open(
 def _open_file(path: Path, name: str | None, kind: str | None, max_pixels: int) -> Signal:
     try:
         if not path.exists():
-            raise SignalError("there is no such file")
+            # The command makes paths of what it is given, which joins the slashes of a URL.
+            raise SignalError(f"there is no such file{': download it first' if ':/' in str(path) else ''}")
         signal = _read_folder(path, kind, max_pixels) if path.is_dir() else _read_file(path, kind, max_pixels)
     except OSError as error:
         raise SignalError(f"cannot open {str(path)!r}: {error.strerror or error}") from error

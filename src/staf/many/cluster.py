@@ -11,7 +11,7 @@ from typing import Any
 
 from staf._extras import need
 from staf._files import WriteError
-from staf.many.units import Source, Tally, UnitFitter, Work, unit_size, with_hint
+from staf.many.units import Source, Tally, UnitFitter, Work, in_units, unit_size, with_hint
 from staf.many.writing import ShardWriter
 from staf.storage.sets import Entry, SetFolder
 from staf.training.progress import Progress
@@ -52,8 +52,7 @@ def run_on_cluster(sources: Sequence[Source], work: Work, ray: Any, folder: SetF
     on_gpu = work.device != "cpu" and ray.cluster_resources().get("GPU", 0) >= 1
     # Only a worker knows its GPU's number, which Ray makes the first.
     work = replace(work, url=folder.place.absolute(), device="cuda" if on_gpu else "cpu")
-    size = unit_size(work, work.device or "cpu")
-    waiting = [_Unit(list(sources[start : start + size])) for start in range(0, len(sources), size)][::-1]
+    waiting = [_Unit(unit) for unit in in_units(sources, unit_size(work, work.device or "cpu"))][::-1]
     task = ray.remote(num_cpus=1, num_gpus=1 if on_gpu else 0, max_retries=0)(fit_unit)
     shared = ray.put(work)
     running: dict[Any, _Unit] = {}

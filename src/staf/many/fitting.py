@@ -114,6 +114,11 @@ def fit_many(
     >>> len(fits), fits[0].result.steps
     (2, 2)
     """
+    if isinstance(sources, str | os.PathLike):
+        raise TypeError(
+            f"sources must be a list of files or signals, got {os.fspath(sources)!r}: for the files of a folder pass "
+            "sorted(Path(folder).iterdir())"
+        )
     if out is None and resume:
         raise ValueError("resume needs out=FOLDER, where the earlier fits are")
     watchers = as_callbacks(callbacks)

@@ -11,7 +11,7 @@ from typing import Any
 
 from staf._files import WriteError
 from staf.many.cluster import connected, run_on_cluster
-from staf.many.units import Prepared, Source, Tally, UnitFitter, Work, unit_size, with_hint
+from staf.many.units import Prepared, Source, Tally, UnitFitter, Work, in_units, unit_size, with_hint
 from staf.many.writing import ShardWriter
 from staf.planning.plans import Plan
 from staf.storage.folder import unique_names
@@ -91,8 +91,7 @@ def _run_here(
     on_plan: Callable[[Plan, list[str]], None] | None,
 ) -> None:
     """Units one after another; while one trains, the next is read and the last is written."""
-    size = unit_size(fitter.work, fitter.device.type)
-    units = [sources[start : start + size] for start in range(0, len(sources), size)]
+    units = in_units(sources, unit_size(fitter.work, fitter.device.type))
     told: set[object] = set()
     with ThreadPoolExecutor(1) as reader, _hinted(folder), ShardWriter(fitter.place, folder.commit) as writer:
         coming = reader.submit(fitter.prepare, units[0]) if units else None

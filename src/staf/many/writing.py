@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
@@ -16,6 +17,8 @@ from staf.storage.sets.folder import entries_of
 # Finished fields are written when they take so many bytes, or so many seconds after the last ones: what a killed
 # process can lose.
 SHARD_BYTES, SHARD_SECONDS = 2**27, 30.0
+# Shards that wait to be written before training waits for them.
+MOST_WAITING = 2
 
 Commit = Callable[[Sequence[Entry], dict[str, str]], None]
 
@@ -40,8 +43,7 @@ class ShardWriter:
         self._failures: dict[str, str] = {}
         self._bytes, self._since = 0, time.monotonic()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="staf-shards")
-        self._written: Future[list[Entry]] | None = None
-        self._failed: dict[str, str] = {}
+        self._writing: deque[tuple[Future[list[Entry]], dict[str, str]]] = deque()
 
     def add(self, finished: Finished, failure: str | None = None) -> None:
         """A fitted field, and why it is to be listed as a failure too, if it is."""
@@ -51,26 +53,25 @@ class ShardWriter:
             self._failures[finished.name] = failure
         if self._bytes >= SHARD_BYTES or time.monotonic() - self._since >= SHARD_SECONDS:
             self.write()
-        elif self._written is not None and self._written.done():
-            self._settle()
+        else:
+            self._settle(MOST_WAITING)
 
     def write(self) -> None:
-        """Begin to write what there is, once what is being written is done."""
-        self._settle()
+        """Have what there is written."""
         if self._fields:
-            self._written = self._thread.submit(entries_of, self.place, self._fields)
-            self._failed = self._failures
+            self._writing.append((self._thread.submit(entries_of, self.place, self._fields), self._failures))
         self._fields, self._failures, self._bytes, self._since = [], {}, 0, time.monotonic()
+        self._settle(MOST_WAITING)
 
     def fail(self, failures: Mapping[str, str]) -> None:
         """Inputs that could not be read."""
         self.commit([], dict(failures))
 
-    def _settle(self) -> None:
-        """Wait for what is being written, and commit it."""
-        written, self._written = self._written, None
-        if written is not None:
-            self.commit(written.result(), self._failed)
+    def _settle(self, left: int) -> None:
+        """Commit what is written, and wait until no more than `left` shards are being written."""
+        while self._writing and (len(self._writing) > left or self._writing[0][0].done()):
+            written, failed = self._writing.popleft()
+            self.commit(written.result(), failed)
 
     def __enter__(self) -> Self:
         return self
@@ -81,11 +82,11 @@ class ShardWriter:
         try:
             if error is None:
                 self.write()
-                self._settle()
+                self._settle(0)
             elif not isinstance(error, WriteError):
                 # Ctrl-C, or a bug in one group: what is finished is kept.
                 with contextlib.suppress(WriteError):
                     self.write()
-                    self._settle()
+                    self._settle(0)
         finally:
             self._thread.shutdown()

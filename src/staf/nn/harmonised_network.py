@@ -66,10 +66,14 @@ class Incode(nn.Module):
         self.register_buffer("constants", constants)
 
     def bind(self, task: Observed) -> None:
-        """Read the task's observation: image (c, h, w), audio (c, n) or shape (1, d, h, w). No effect once baked."""
+        """Read the task's observation: image (c, h, w), audio (c, n) or shape (1, d, h, w). No effect once baked.
+
+        Pixels that are a part of a picture are read as that `picture`.
+        """
         if self.harmoniser is not None:
             weight = self.composer.output.weight
-            self.observation = self.harmoniser.prepare(task.observation.detach().to(weight.device, weight.dtype))
+            read: Tensor = getattr(task, "picture", task.observation)
+            self.observation = self.harmoniser.prepare(read.detach().to(weight.device, weight.dtype))
 
     def coefficients(self) -> Float[Tensor, 4]:
         """(a, b, c, d)."""

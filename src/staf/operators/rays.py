@@ -78,14 +78,19 @@ class RayIntegrals:
         self._along = (unit / side).float()
         self._length = (leave - enter).float()
         self._points = math.ceil(float(self._length.max()) / self.step) if len(origin) else 0
+        self._shape = torch.tensor(self.input_shape, dtype=torch.float32)
+        self._weights = self._count()
         self._tables: dict[bool, Tensor] = {}
         self._subsets: dict[int, list[tuple[Tensor, RayIntegrals]]] = {}
 
     @property
     def tabulated(self) -> bool:
         """Whether the weights of all rays are few enough to be kept as a sparse matrix."""
-        points = float((self._length / self.step).ceil().double().sum())
-        return points * 2 ** len(self.input_shape) <= MOST_WEIGHTS.get(self._start.device.type, 0)
+        return self._weights <= MOST_WEIGHTS.get(self._start.device.type, 0)
+
+    def _count(self) -> float:
+        # Once for all: a step that asks a GPU for a number cannot be recorded.
+        return float((self._length / self.step).ceil().double().sum()) * 2 ** len(self.input_shape)
 
     @property
     def lengths(self) -> Float[Tensor, " r"]:
@@ -110,7 +115,7 @@ class RayIntegrals:
         share = (torch.arange(count, device=rays.device, dtype=torch.float32) + 0.5) / count
         distance = share[:, None] * self._length[rays]
         cells = self._start[rays] + distance[..., None] * self._along[rays]
-        return ((2 * cells + 1) / cells.new_tensor(self.input_shape) - 1).clamp(-1, 1)
+        return ((2 * cells + 1) / self._shape - 1).clamp(-1, 1)
 
     def part(self, rays: Tensor) -> RayIntegrals:
         """The integrals along some of the rays, a flat index (n,): observations (n,).
@@ -122,6 +127,7 @@ class RayIntegrals:
         some = copy.copy(self)
         some._start, some._along, some._length = self._start[rays], self._along[rays], self._length[rays]
         some.output_shape, some._tables, some._subsets = (len(rays),), {}, {}
+        some._weights = some._count()
         return some
 
     def subsets(self, count: int) -> list[tuple[Tensor, RayIntegrals]]:
@@ -136,6 +142,7 @@ class RayIntegrals:
         """The same rays on another device."""
         moved = copy.copy(self)
         moved._start, moved._along, moved._length = (t.to(device) for t in (self._start, self._along, self._length))
+        moved._shape = self._shape.to(device)
         moved._tables = {adjoint: table.to(device) for adjoint, table in self._tables.items()}
         moved._subsets = {}
         return moved

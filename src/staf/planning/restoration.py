@@ -23,7 +23,9 @@ class Restoration:
 
     Full batches have the settings that each network's `NetworkSpec` holds under `task`: the best of eight trials of the
     restoration search on kodim03 at 256x256, 300 steps on a GPU
-    (benchmarks/results/restoration-search-*-h200-2026-11-15.csv); STAF's is the first of them, found before.
+    (benchmarks/results/restoration-search-*-h200-2026-11-15.csv); STAF's is the first of them, found before. Those of
+    inpainting are the best of five trials on three photos at 128x128
+    (benchmarks/results/restoration-constants-128-h200-2026-11-16.json).
 
     Args:
         task: the key in `NetworkSpec.restoration`.
@@ -126,6 +128,8 @@ def batch_by_rays(s: Situation) -> Choice:
 
 # 512x512 train_00 seen at 128x128, 2,048 pixels a step: 600 steps end at 22.6 dB, 1,200 at 22.8; Lanczos has 22.7.
 SUPER_RESOLUTION = Restoration("super_resolution", {"hidden_omega0": 5.0}, per_pixel=0.15, epochs=150)
+# Missing pixels; by mini-batches as super-resolution.
+INPAINTING = Restoration("inpainting", {"hidden_omega0": 5.0}, per_pixel=0.15, epochs=150)
 # Ten photons, stopped by held-out pixels. Mini-batches can be faster than full batches: the astronaut at 256x256, 300
 # steps of 8,192 pixels on a CPU, 10 and 10 give 23.6 dB, 7 and 5 22.2. train_00 at 512x512, 8,192 pixels a step: 300
 # steps end at 21.5 dB, 1,200 at 22.6.

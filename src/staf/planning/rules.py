@@ -74,7 +74,8 @@ def activation_rates(s: Situation) -> Choice:
     if not s.spec.trained_activation:
         return Choice()
     c, omega, phi = (f"{s['optimiser'].recipe[f'{part}_rate']:g}" for part in ("amplitude", "frequency", "phase"))
-    return Choice(f"C, Omega and Phi learn {c}, {omega} and {phi} times as fast as the other weights")
+    rates = f"{c} times" if c == omega == phi else f"{c}, {omega} and {phi} times"
+    return Choice(f"C, Omega and Phi learn {rates} as fast as the other weights")
 
 
 def muon(s: Situation) -> Choice:

@@ -66,12 +66,16 @@ def round_ceiling(value: float) -> float:
     return float(f"{next(m for m in (1, 1.5, 2, 3, 5, 7, 10) if m * power >= value * (1 - 1e-6)) * power:.1e}")
 
 
-def error_scale(ceiling: float) -> str:
-    """The colours of an error map with their ends named: errors from 0 to `ceiling`, a share of the value range."""
+def error_scale(ceiling: float, levels: int | None = None) -> str:
+    """The colours of an error map with their ends named: errors from 0 to `ceiling`, a share of the value range.
+
+    `levels` is the range of pixels, which tell more than shares.
+    """
     stops = "".join(
         f'<stop offset="{i / 8:.3f}" stop-color="#{bytes(ERROR_COLOURS[min(255, i * 32)]).hex()}"/>' for i in range(9)
     )
-    end = f"{ceiling:.3g} of the range ({ceiling * 255:.3g} of 255) and more"
+    counted = "" if levels is None else f" ({ceiling * levels:.3g} of {levels})"
+    end = f"{ceiling:.3g} of the range{counted} and more"
     return (
         '<div class="scale"><svg viewBox="0 0 420 34" role="img" aria-label="Colours of the error map">'
         f'<defs><linearGradient id="scale">{stops}</linearGradient></defs>'

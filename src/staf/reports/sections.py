@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -12,12 +13,15 @@ from staf._documents import Document
 from staf.figures.activations import ActivationCurves, activation_curves
 from staf.reports import configuration as made
 from staf.reports.charts import activation_chart, psnr_chart
+from staf.reports.embedding import picture_uri, reduced
 from staf.reports.text import duration, number, text
 from staf.signals import SignalError
 
 if TYPE_CHECKING:
     from staf.api import Fit
 
+# Pixels along the longer side of a result that is shown by itself.
+LARGEST_SHOWN = 1024
 LABELS = {
     "psnr": "PSNR",
     "ssim": "SSIM",
@@ -73,6 +77,8 @@ def numbers(fit: Fit, measures: Document) -> str:
         for name, value, unit, main_tile in tiles
     )
     words = [f"Measured with {measures['protocol']}."] if "protocol" in measures else []
+    if hasattr(fit.task, "truth") and fit.task.truth is None:
+        words.append("PSNR of the fit to what was observed: without the truth, no number says how good the result is.")
     if measures.get("psnr_of_baseline") is not None:
         words.append(f"For scale: {measures['baseline']} alone has {measures['psnr_of_baseline']:.2f} dB.")
     words += [
@@ -90,10 +96,25 @@ def look(fit: Fit) -> str:
         return ""
     try:
         return fit.signal.view.report_section(fit.reconstruction)
-    except SignalError as error:
-        return (
-            f'<section><h2>Look closer</h2><p class="explain">There is nothing to compare: {text(error)}.</p></section>'
-        )
+    except SignalError:
+        return _alone(fit)
+
+
+def _alone(fit: Fit) -> str:
+    """The result by itself, of a volume its middle layer: of a restoration the truth is not known."""
+    result, shown = fit.reconstruction, ""
+    pixels = result.values().reshape(*result.shape, -1).numpy()
+    while pixels.ndim > 3:
+        pixels = pixels[len(pixels) // 2]
+    if pixels.ndim == 3 and pixels.shape[2] in (1, 3, 4):
+        low, high = result.value_range
+        small = reduced(pixels, math.ceil(max(pixels.shape[:2]) / LARGEST_SHOWN))
+        eight = ((small - low) * (255 / (high - low or 1.0))).round().clip(0, 255).astype(np.uint8)
+        shown = f'<figure class="alone"><img src="{picture_uri(eight)}" alt="The result"></figure>'
+    return (
+        '<section><h2>The result</h2><p class="explain">There is nothing to compare it with: the truth is '
+        f"not known.</p>{shown}</section>"
+    )
 
 
 def training(fit: Fit, measures: Document) -> str:
@@ -149,9 +170,8 @@ def settings(fit: Fit) -> str:
 def reproduce(fit: Fit) -> str:
     """The command and the Python that make this fit again."""
     line = _own(fit, made.command(fit))
-    shell = (
-        _code(line) if line else '<p class="explain">This fit was made in Python, and no single command repeats it.</p>'
-    )
+    words = "Run the command or the program that made it once more: no <code>staf fit</code> repeats it."
+    shell = _code(line) if line else f'<p class="explain">{words}</p>'
     clock = ""
     if fit.recipe.seconds is not None:
         clock = (

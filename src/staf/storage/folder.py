@@ -92,6 +92,8 @@ class FieldFolder:
         try:
             return Index.of(read_json(path))
         except FileNotFoundError:
+            if not self.path.is_dir():
+                raise FileError(f"{self.path} does not exist") from None
             raise FileError(f"{self.path} has no {INDEX}: it is not a folder that fit_many wrote") from None
         except OSError as error:
             raise FileError(f"cannot open {path}: {error.strerror or error}") from None

@@ -127,6 +127,13 @@ class InverseProblem:
         return len(self.train_index) if isinstance(self.operator, SampleMeans) else 1
 
     @property
+    def points_each(self) -> int:
+        """At how many points a step evaluates the field for each of `points`."""
+        if isinstance(self.operator, SampleMeans):
+            return len(self.operator.samples_of(torch.zeros(1, dtype=torch.int64)))
+        return torch.Size(self.operator.input_shape).numel()
+
+    @property
     def observation(self) -> Tensor:
         """What is observed, (c, *output_shape), as a field fits it."""
         shape = (self.out_features, *self.operator.output_shape)
@@ -201,11 +208,15 @@ class InverseProblem:
         return (seen.T if isinstance(self.operator, SampleMeans) else seen).reshape(shape)
 
     def held_out_error(self, predict: Predict) -> float:
-        """Mean squared error at the observations that training does not see."""
+        """Mean squared error at the observations that training does not see, as they are `judged`."""
         if not len(self.held_out_index):
             raise ValueError("held_out must be positive to measure an error there, got 0")
-        error = (self.observed_by(predict).double() - self.observation).flatten(1)[:, self.held_out_index]
-        return float(error.square().mean())
+        error = self.judged(self.observed_by(predict).double() - self.observation)
+        return float(error.flatten(1)[:, self.held_out_index].square().mean())
+
+    def judged(self, observation: Tensor) -> Tensor:
+        """A linear map of observations (c, ...) after which a squared error says most of the result's; here none."""
+        return observation
 
     def psnr(self, predict: Predict) -> float:
         """PSNR against the truth alone."""

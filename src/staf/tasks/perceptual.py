@@ -28,6 +28,8 @@ class PerceptualReconstruction(Reconstruction):
     0.0
     """
 
+    whole = True
+
     def __init__(self, signal: Signal, model: LPIPS, weight: float, convention: Convention = "centres") -> None:
         super().__init__(signal, convention)
         if signal.in_features != 2 or signal.out_features not in (1, 3):

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from staf._typing import Bool
 from staf.operators import AreaDownsampling, Composed, GaussianBlur, LinearOperator, Mask
-from staf.planning.restoration import SUPER_RESOLUTION
+from staf.planning.restoration import INPAINTING, SUPER_RESOLUTION
 from staf.planning.situation import Rule
 from staf.signals.base import Signal
 from staf.tasks.inverse import InverseProblem
@@ -82,6 +82,12 @@ class PictureRestoration(InverseProblem):
         how = {k: v for k, v in how.items() if k != "noise"}
         return cls(truth, operator, observation, truth=truth, **how)
 
+    @property
+    def picture(self) -> Tensor:
+        """What is observed as a picture (c, h, w), as a field fits it: pixels that are not seen are 0."""
+        last = self.operator.operators[-1] if isinstance(self.operator, Composed) else self.operator
+        return last.A_adjoint(self.observation) if isinstance(last, Mask) else self.observation
+
     def plan_rules(self) -> Mapping[str, Rule]:
         """What this task changes of the rules of planning, by topic."""
-        return SUPER_RESOLUTION.rules()
+        return (INPAINTING if isinstance(self.operator, Mask) else SUPER_RESOLUTION).rules()

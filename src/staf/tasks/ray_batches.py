@@ -58,6 +58,10 @@ class RayTomography(Tomography):
     def points(self) -> int:
         return len(self.rays)
 
+    @property
+    def points_each(self) -> int:
+        return self.ray_samples
+
     def batch(self, index: Tensor | None, weight: Tensor | None = None) -> Batch:
         """Coordinates (samples, n, d) along n rays; the target is the mean along each, its weight grows as length^2."""
         if index is None:
@@ -88,11 +92,11 @@ class RayTomography(Tomography):
     def held_out_error(self, predict: Predict) -> float:
         if not len(self.held_out_index):
             return super().held_out_error(predict)
-        squares = [
-            (self._integrals(predict, rays).double() - self.target[0, rays]).square()
-            for rays in self._parts(self.held_out_index)
-        ]
-        return float(torch.cat(squares).mean())
+        held = self.held_out_index
+        errors = [self._integrals(predict, rays).double() - self.target[0, rays] for rays in self._parts(held)]
+        # Whole views are held out.
+        views = torch.cat(errors).reshape(-1, *self.operator.output_shape[1:])
+        return float(self.judged(views).square().mean())
 
     def _parts(self, rays: Tensor) -> Iterator[Tensor]:
         """Some rays at a time, a bounded number of places each."""

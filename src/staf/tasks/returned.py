@@ -119,7 +119,7 @@ def returned_inverse(task: InverseProblem, predict: Predict, model: str = "staf"
 def chosen_of(task: InverseProblem, predict: Predict, classical: Mapping[str, Candidate], model: str) -> Choice:
     """The same among classical results that are there already."""
     held = task.held_out_index.cpu()
-    seen, observed = (of.flatten(1).T.cpu() for of in (task.observed_by(predict), task.observation))
+    seen, observed = (task.judged(of).flatten(1).T.cpu() for of in (task.observed_by(predict), task.observation))
     fit = Candidate(task.predict(predict).cpu(), (seen[held] - observed[held]).square().mean(-1), seen[held])
     mixed = not isinstance(task.operator, SampleMeans)
     return best_of(model, fit, classical, observed[torch.cat(left_out(task))], what="observations", mixed=mixed)

@@ -81,15 +81,18 @@ def filtered_backprojection(
     return total if len(shape) == 3 else total[:, 0]
 
 
-def ramp_filtered(views: Tensor, size: float, window: float) -> Tensor:
-    """The last axis, samples `size` apart, convolved with the ramp's samples, under a Hann window if there is one."""
+def ramp_filtered(views: Tensor, size: float, window: float = 0.0, power: float = 1.0) -> Tensor:
+    """The last axis, samples `size` apart, convolved with the ramp's samples, under a Hann window if there is one.
+
+    `power` is that of the ramp |w|: 1/2 is the filter after which all of a picture's frequencies count the same.
+    """
     columns = views.shape[-1]
     length = 2 ** math.ceil(math.log2(2 * columns))
     place = torch.cat([torch.arange(length // 2), torch.arange(-(length // 2), 0)]).double()
     odd = place.abs() % 2 == 1
     kernel = torch.where(odd, -1 / (math.pi * place.where(odd, torch.ones_like(place)) * size) ** 2, 0.0)
     kernel[0] = 1 / (4 * size**2)
-    response = torch.fft.rfft(kernel).real * size
+    response = (torch.fft.rfft(kernel).real * size).clamp(min=0) ** power
     if window > 0:
         frequency = torch.fft.rfftfreq(length, dtype=torch.float64) / (0.5 * window)
         response = response * torch.where(frequency < 1, 0.5 + 0.5 * torch.cos(math.pi * frequency), 0.0)

@@ -25,7 +25,8 @@ def assemble(
     A task that has a method `batches(size, generator)` draws its mini-batches itself.
 
     A step handles `chunk` points at a time, by default as many as `points_at_once` allows; a batch of several networks
-    is not split, because the caller bounds its memory by their number.
+    is not split, because the caller bounds its memory by their number, nor that of a task whose attribute `whole` is
+    true, because its loss compares all points with one another.
 
     >>> from staf.nn import siren
     >>> from staf.kinds import Image
@@ -40,6 +41,7 @@ def assemble(
         chunk = task.points
     else:
         optimiser = Optimiser(field, recipe)
+        chunk = task.points if getattr(task, "whole", False) else chunk
     device = optimiser.parameters[0].device
     size, generator = recipe.batch_size(task.points), torch.Generator(device).manual_seed(seed)
     own = getattr(task, "batches", None)

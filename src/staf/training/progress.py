@@ -102,7 +102,10 @@ class Progress:
             sys.stderr.flush()
 
     def watched(self, predict: Predict, points: int) -> Predict:
-        """The same function, which shows how many of the `points` have been measured where that takes a while."""
+        """The same function, which shows how many of the `points` have been measured where that takes a while.
+
+        A task may measure at more points than it has, as a scene does along its rays: then only the time is shown.
+        """
         began, done = time.monotonic(), 0
         self._next_line = began + 10
 
@@ -110,7 +113,7 @@ class Progress:
             nonlocal done
             values = predict(coordinates)
             done += len(coordinates)
-            self._measured(min(1.0, done / max(points, 1)), time.monotonic() - began)
+            self._measured(done / max(points, 1), time.monotonic() - began)
             return values
 
         return counted
@@ -119,8 +122,10 @@ class Progress:
         if self.mode == "none" or elapsed < 2:
             return
         text = f"{fraction:.0%}  {duration(elapsed * (1 - fraction) / fraction)} left"
+        if fraction > 1:
+            text = f"{duration(elapsed)} so far"
         if self._bar is not None:
-            self._bar.update(self._task, description="measuring", completed=fraction, text=text)
+            self._bar.update(self._task, description="measuring", completed=min(fraction, 1.0), text=text)
         elif time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + 10
             sys.stderr.write(f"measuring: {text}\n")

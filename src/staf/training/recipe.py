@@ -19,6 +19,8 @@ MOST = 2**53
 # Entries that came later are written where they are not these, so that other recipes are written as they were, and sets
 # of fields that were fitted before can be resumed.
 LATER = {"momentum": 0.95, "table_decay": 0.0}
+NUMBERS = ["rate", "matrix_rate", "table_rate", "amplitude_rate", "frequency_rate", "phase_rate", "momentum"]
+NUMBERS += ["table_decay", "seconds", "target_db", "freeze_activations_from"]
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,10 @@ class Recipe:
             raise ValueError(f"convention must be 'centres' or 'ends', got {self.convention!r}")
         if self.precision not in get_args(Precision):
             raise ValueError(f"precision must be one of {', '.join(get_args(Precision))}, got {self.precision!r}")
+        for name in NUMBERS:
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+                raise ValueError(f"{name} must be a number, got {value!r}")
         for name in ("rate", "matrix_rate", "table_rate"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):

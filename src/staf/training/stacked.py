@@ -92,15 +92,24 @@ class StackedTask:
         if self._is_small:
             self.whole()
 
-    def _pad(self, tensor: Tensor) -> Tensor:
-        missing = self.points - len(tensor)
-        return torch.cat([tensor, tensor.new_zeros(missing, *tensor.shape[1:])]) if missing else tensor
+    def _pad(self, batch: Batch) -> Batch:
+        missing = self.points - len(batch.target)
+        if not missing:
+            return batch
+
+        def longer(part: Tensor, axis: int) -> Tensor:
+            shape = list(part.shape)
+            shape[axis] = missing
+            return torch.cat([part, part.new_zeros(shape)], axis)
+
+        # Several coordinates may lead to one target: points are always their last axis but one.
+        return Batch(longer(batch.coordinates, -2), longer(batch.target, 0), longer(batch.weight, 0))
 
     def whole(self) -> Batch:
         """All points of all tasks, (networks, points, ...), made once."""
         if self._batch is None:
-            parts = [task.batch(None) for task in self.tasks]
-            self._batch = Batch(*(torch.stack([self._pad(part[i]) for part in parts]) for i in range(3)))
+            parts = [self._pad(task.batch(None)) for task in self.tasks]
+            self._batch = Batch(*map(torch.stack, zip(*parts, strict=True)))
         return self._batch
 
     def batch(self, index: Tensor | None, weight: Tensor | None = None) -> Batch:
@@ -112,7 +121,7 @@ class StackedTask:
             parts = [task.batch(index, weight) for task in self.tasks]
             return Batch(*(torch.stack([part[i] for part in parts]) for i in range(3)))
         coordinates, target, _ = self.whole()
-        return Batch(coordinates[:, index], target[:, index], weight.expand(self.networks, -1))
+        return Batch(coordinates[..., index, :], target[:, index], weight.expand(self.networks, -1))
 
     def loss(self, field: nn.Module, batch: Batch) -> Tensor:
         """The loss of each network, (networks,)."""

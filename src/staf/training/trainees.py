@@ -34,8 +34,12 @@ class OneNetwork:
         self.tasks = [self.task]
 
     def chunk(self, of_steps: int) -> int:
-        """How many points are measured at once, given how many a step takes at once."""
-        return of_steps
+        """How many points are measured at once, given how many of the task's a step takes at once.
+
+        A step evaluates the field at `points_each` points for each of the task's, or at `points_of_step` in all.
+        """
+        each, of_step = getattr(self.task, "points_each", 1), getattr(self.task, "points_of_step", 0)
+        return max(of_steps * int(each), int(of_step))
 
     def tensors(self) -> list[Tensor]:
         """All that changes in training, with a leading axis of one network, in the module's own memory."""

@@ -21,9 +21,10 @@ def views(count: int, *, size: int = 16, start: float = 0.0) -> Views:
     return Views([f"photo {i}" for i in range(count)], traced(cameras)[0], cameras)
 
 
-def scene(*, train: int = 10, test: int = 2, size: int = 16, ray_samples: int = 96) -> Scene:
+def scene(*, train: int = 10, test: int = 2, size: int = 16, ray_samples: int = 96, subpixels: int = 1) -> Scene:
     held_out = views(test, size=size, start=0.5) if test else None
-    return Scene(views(train, size=size), held_out, half=HALF, ray_samples=ray_samples, name="ball and box")
+    rays = {"ray_samples": ray_samples, "subpixels": subpixels}
+    return Scene(views(train, size=size), held_out, half=HALF, **rays, name="ball and box")
 
 
 def field(seed: int = 0, **arguments: Any) -> RadianceField:

@@ -67,7 +67,10 @@ def test_metadata_makes_an_empty_scene_that_renders_the_same(folder):
     plain = json.loads(json.dumps(opened.metadata()))
     again = from_metadata(plain)
     assert repr(again) == "Scene('ball', 3 photos of 12x12, no photos)"
-    assert again.network == "mlp"
+    assert (again.network, again.subpixels) == ("mlp", 1)
+    assert from_metadata({**plain, "subpixels": 3}).subpixels == 3
+    # Files had no such entry before.
+    assert from_metadata({name: value for name, value in plain.items() if name != "subpixels"}).subpixels == 1
     with pytest.raises(NoSamples, match="holds no photos"):
         _ = again.train
     first, second = (each.render(ball) for each in (opened, again))
@@ -84,6 +87,7 @@ def test_metadata_makes_an_empty_scene_that_renders_the_same(folder):
         {"background": [2, 0, 0]},
         {"shape": [0, 4, 4]},
         {"ray_samples": 0},
+        {"subpixels": "2"},
         {"cameras": {}},
         {"notes": None},
     ],
@@ -99,6 +103,7 @@ def test_metadata_of_strangers_are_checked(change):
         ({"half": 0}, "positive half side"),
         ({"background": (1, 1)}, "background must be three numbers between 0 and 1"),
         ({"ray_samples": 0}, "ray_samples must be a whole number"),
+        ({"subpixels": 5}, "subpixels must be a whole number between 1 and 4, got 5"),
     ],
 )
 def test_wrong_arguments_are_named(arguments, message):
@@ -152,6 +157,16 @@ def test_paths_and_sizes():
     ):
         with pytest.raises(SignalError, match=message):
             one.render(ball, **arguments)
+
+
+def test_a_pixel_is_the_mean_of_the_pixels_of_a_larger_picture():
+    one = scene(train=1, test=0, size=8, ray_samples=64)
+    larger = one.render(ball, size=(16, 16)).train.pixels.float().view(8, 2, 8, 2, 3).mean((1, 3))
+    found = one.changed(subpixels=2).render(ball).train.pixels[0].float()
+    assert (found - one.render(ball).train.pixels[0].float()).abs().max() > 20
+    # Each of the five pictures is rounded.
+    assert (found - larger).abs().max() <= 1.01
+    assert torch.equal(one.render(ball, subpixels=2).train.pixels[0].float(), found)
 
 
 def test_values_and_coordinates_follow_the_pixels():

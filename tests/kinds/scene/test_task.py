@@ -7,7 +7,9 @@ import pytest
 import torch
 
 import staf
-from staf.kinds.scene.task import MEASURED, UPDATE_EVERY, Radiance, density_of
+from staf.kinds.scene.rendering import render_rays
+from staf.kinds.scene.task import MEASURED, Radiance
+from staf.kinds.scene.updates import UPDATE_EVERY, density_of
 from staf.ops.execution import Execution
 from staf.training import Checkpoint, run
 from tests.kinds.scene.procedural import traced
@@ -51,7 +53,8 @@ def test_density_is_where_matter_is(fitted):
 
 def test_a_resumed_fit_equals_one_that_was_not_interrupted(tmp_path):
     def train(steps=None, resume=None, callbacks=()):
-        task = Radiance(scene(train=4, test=1, size=8), samples=2048, resolution=8, most_bytes=8 * 8 * 4 * 2)
+        photos = scene(train=4, test=1, size=8, subpixels=2)
+        task = Radiance(photos, samples=512, resolution=8, most_bytes=8 * 8 * 4 * 2)
         given = {"progress": False, "callbacks": callbacks, "checkpoint": tmp_path / "c.safetensors"}
         return run(task, field(), recipe(2 * UPDATE_EVERY + 3), resume=resume, **given)
 
@@ -95,6 +98,26 @@ def test_without_held_out_views_measures_are_of_the_first_photos():
     assert task.evaluate(lambda x: torch.zeros(len(x), 4)) == task.confirm(lambda x: torch.zeros(len(x), 4))
 
 
+def test_views_are_measured_by_as_many_points_at_once_as_a_step_has():
+    task, asked = Radiance(scene(train=1, test=1, size=8), samples=1000, resolution=4), []
+    module = field()
+    module.register_forward_hook(lambda module, given, found: asked.append(len(given[0])))
+    run(task, module, recipe(1), progress=False)
+    # A step has 64 rays.
+    assert max(asked) == 1000
+
+
+def test_matter_beside_the_occupied_cells_is_measured_too():
+    task, asked = Radiance(scene(train=1, test=1, size=8), resolution=4), []
+    task.grid.occupied.zero_()
+    task.grid.occupied[1, 1, 1] = True
+    task.evaluate(lambda x: asked.append(x[:, :3]) or torch.zeros(len(x), 4))
+    where = torch.cat(asked)
+    # The cell reaches from -0.5 to 0, and its neighbours to 0.5.
+    assert where.max() > 0.3
+    assert where.max() <= 0.5001
+
+
 def test_rays_beyond_the_samples_have_no_weight(monkeypatch):
     task = Radiance(scene(size=8), samples=512, resolution=4)
     batch = task.batch(torch.arange(256))
@@ -109,6 +132,30 @@ def test_rays_beyond_the_samples_have_no_weight(monkeypatch):
     kept = kept._replace(weight=torch.full((int(whole.sum()),), 1 / int(whole.sum())))
     monkeypatch.setattr(task, "_draw", lambda rays: (drawn[whole], torch.arange(rays)))
     torch.testing.assert_close(few, task.loss(module, kept), rtol=1e-4, atol=1e-6)
+
+
+def test_several_rays_of_a_pixel_are_rendered_apart_and_shown_as_their_mean(monkeypatch):
+    """With four rays in the centres of its quarters, a pixel's error is that of a picture twice as large."""
+    one = scene(train=1, test=0, size=8)
+    several = Radiance(one.changed(subpixels=2), resolution=4)
+    larger = Radiance(one.with_views(one.render(nothing, size=(16, 16)).train), resolution=4)
+    batch, module = several.batch(None), field()
+    assert batch.coordinates.shape == (64, 12)
+    assert several.samples == 4 * larger.samples
+    drawn = several._draw(64)[0]
+    assert drawn.shape == (64, 4 + 3)
+    origin, direction = several._rays(batch.coordinates)
+    places = torch.arange(256).view(8, 2, 8, 2).transpose(1, 2).reshape(-1)
+    expected = larger.batch(places).coordinates
+    # Directions are taken as linear within a pixel, which is 0.09 wide here.
+    torch.testing.assert_close(torch.cat([origin, direction], -1), expected, rtol=0, atol=1e-3)
+    numbers = torch.full((64, 7), 0.5)
+    monkeypatch.setattr(several, "_draw", lambda pixels: (numbers, torch.arange(pixels)))
+    found = several.loss(module, batch)
+    picture = render_rays(module, origin, direction, several.grid.occupied, torch.full((3,), 0.5), step=one.step)
+    pixels = batch.target[:, :3] * batch.target[:, 3:] + (1 - batch.target[:, 3:]) * 0.5
+    error = (picture.colour.view(64, 4, 3).mean(1) - pixels).square().mean()
+    torch.testing.assert_close(found, error, rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.parametrize("rays", [1, 5, 64, 7919, 16_384])
@@ -178,8 +225,9 @@ def test_divergence_keeps_the_best_weights():
 
 
 @pytest.mark.gpu
-def test_a_captured_step_trains():
-    task = Radiance(scene(), samples=2**14, resolution=32)
+@pytest.mark.parametrize("subpixels", [1, 2])
+def test_a_captured_step_trains(subpixels):
+    task = Radiance(scene(subpixels=subpixels), samples=2**16, resolution=32)
     for module in (field(), staf.radiance(6, 4, activation="staf", width=32, features=32, depth=2, omega0=20.0)):
         result = run(
             task, module.cuda(), recipe(150, precision="tf32"), execution=Execution(device="cuda"), progress=False

@@ -85,6 +85,8 @@ def test_wrong_constants_are_named():
     ):
         with pytest.raises(ValueError, match=f"{name} must be a"):
             make()
+    with pytest.raises(ValueError, match="source must be finite"):
+        Poisson(lambda x: 1 / (x[:, 0] * 0))
     with pytest.raises(ValueError, match="boxes of 1 or 2 axes, got 3"):
         Poisson(1.0, box=[(0, 1)] * 3, points=8).reference()
     with pytest.raises(ValueError, match="time and x, got 3 axes"):

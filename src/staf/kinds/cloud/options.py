@@ -23,8 +23,8 @@ class Fit(FitKind):
     """Fit the signed distance to the surface of a point cloud with normals, by the eikonal equation.
 
     The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, reconstruction.ply (a mesh in the
-    cloud's own frame), history.csv, metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there, and
-    --resume continues from it.
+    cloud's own frame), history.csv, metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there,
+    and --resume continues from it.
     """
 
     signed_distance: Flag = False

@@ -29,7 +29,7 @@ class Fit(FitKind):
     checkpoint from which --resume continues; a second one leaves at once.
     """
 
-    channels: Annotated[Literal["last", "none"] | None, arg(help_behavior_hint="")] = None
+    channels: Annotated[Literal["last", "none"] | None, arg(metavar="{last,none}", help_behavior_hint="")] = None
     """Whether the last axis holds channels; by default it does if it has at most 16 entries."""
     max_pixels: Count = None
     """Refuse files that announce more samples than this."""

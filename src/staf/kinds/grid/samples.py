@@ -48,9 +48,10 @@ def has_channels(shape: tuple[int, ...], channels: bool | None) -> tuple[bool, l
         return False, []
     size = "x".join(str(n) for n in shape)
     if shape[-1] <= MOST_CHANNELS:
-        grid = "x".join(str(n) for n in shape[:-1])
-        return True, [f"{size} is read as {grid} samples of {shape[-1]} channels: channels=False makes it a volume"]
-    return False, [f"{size} is read as a volume of one channel: channels=True makes the last axis channels"]
+        read = f"{'x'.join(str(n) for n in shape[:-1])} samples of {shape[-1]} channels"
+        return True, [f"{size} is read as {read}: channels=False (--channels none) makes it a volume"]
+    told = "channels=True (--channels last) makes the last axis channels"
+    return False, [f"{size} is read as a volume of one channel: {told}"]
 
 
 def checked_spacing(spacing: Sequence[float] | None, axes: int) -> tuple[float, ...] | None:

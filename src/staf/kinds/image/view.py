@@ -200,6 +200,6 @@ def _pane(part: str, title: str, places: list[Place], first: bool) -> str:
 
 def _scale(seen: Pictures) -> str:
     return (
-        f'{error_scale(seen.ceiling)}<p class="readout">Error of a pixel: root mean square over its channels; the '
+        f'{error_scale(seen.ceiling, 255)}<p class="readout">Error of a pixel: root mean square over its channels; the '
         f"largest is {seen.largest:.3g} of the range.</p>"
     )

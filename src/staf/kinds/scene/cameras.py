@@ -68,6 +68,23 @@ class Cameras:
         direction = (self.poses[view, :, :3] @ local[..., None])[..., 0]
         return self.poses[view, :, 3], torch.nn.functional.normalize(direction, dim=-1)
 
+    def pixels(
+        self, view: Int[Tensor, " n"], row: Float[Tensor, " n"], column: Float[Tensor, " n"]
+    ) -> tuple[Float[Tensor, "n 3"], Float[Tensor, "n 3"], Float[Tensor, "n 2 3"]]:
+        """Origins and directions of rays, and how directions change from one row and one column to the next.
+
+        >>> camera = looking_at(torch.tensor([[0.0, -4.0, 0.0]]), torch.zeros(3), angle=1.0, height=2, width=2)
+        >>> change = camera.pixels(torch.tensor([0]), torch.tensor([1.0]), torch.tensor([1.0]))[2]
+        >>> (change * camera.focal[0, 0]).round(decimals=1).abs().tolist()
+        [[[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]]
+        """
+        # All in one call, because a captured step pays for every kernel; directions are nearly linear in a pixel.
+        rows = torch.cat([row, row + 0.5, row - 0.5, row, row])
+        columns = torch.cat([column, column, column, column + 0.5, column - 0.5])
+        origin, direction = self.rays(view.repeat(5), rows, columns)
+        here, below, above, right, left = direction.view(5, -1, 3)
+        return origin[: len(view)], here, torch.stack([below - above, right - left], 1)
+
     def scaled(self, factor: int) -> Cameras:
         """The same cameras for pictures `factor` times smaller."""
         return replace(

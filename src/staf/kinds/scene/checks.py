@@ -9,6 +9,7 @@ from staf.signals.errors import SignalError
 
 Triple = tuple[float, float, float]
 LARGEST = 2**20
+MOST_SUBPIXELS = 4
 BACKGROUNDS = {"white": (1.0, 1.0, 1.0), "black": (0.0, 0.0, 0.0)}
 
 
@@ -36,4 +37,16 @@ def whole(name: str, value: int) -> int:
     """A number of something."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST:
         raise SignalError(f"{name} must be a whole number between 1 and {LARGEST:,}, got {value!r}")
+    return value
+
+
+def subpixels(value: int) -> int:
+    """Rays along each side of a pixel.
+
+    >>> subpixels(2)
+    2
+    """
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if not (is_whole and 1 <= value <= MOST_SUBPIXELS):
+        raise SignalError(f"subpixels must be a whole number between 1 and {MOST_SUBPIXELS}, got {value!r}")
     return value

@@ -68,6 +68,11 @@ class OccupancyGrid:
         enough = self.density.mean().clamp(max=self.threshold / self.step)
         torch.gt(self.density, enough, out=self.occupied)
 
+    def around(self) -> Bool[Tensor, "x y z"]:
+        """The occupied cells and their neighbours: where to look for thin matter that the last looks have missed."""
+        matter = self.occupied[None, None].float()
+        return torch.nn.functional.max_pool3d(matter, 3, stride=1, padding=1)[0, 0] > 0
+
     def _points(self, index: Tensor) -> Float[Tensor, "n 3"]:
         """A point somewhere in each cell."""
         size = self.resolution
@@ -104,5 +109,4 @@ def occupancy_of(
     grid = OccupancyGrid(resolution=resolution, step=step, decay=1.0, device=device)
     for _ in range(2):
         grid.update(density)
-    matter = grid.occupied[None, None].float()
-    return torch.nn.functional.max_pool3d(matter, 3, stride=1, padding=1)[0, 0] > 0
+    return grid.around()

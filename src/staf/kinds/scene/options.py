@@ -41,6 +41,8 @@ class Fit(FitKind):
     """Half the side of the box that holds the scene, in its own units; by default 1.5 or from the cameras."""
     ray_samples: Count = None
     """Places along the box's diagonal at which rays are sampled (1024 if not given)."""
+    subpixels: Count = None
+    """Rays along each side of a pixel, whose mean is its colour (1 if not given)."""
     max_pixels: Count = None
     """Refuse scenes whose photos have more pixels than this, together."""
 
@@ -52,13 +54,17 @@ class Fit(FitKind):
             # Not the folder of a scene, and refused as such.
             return open_signal(path, kind="scene")
         return scene.changed(
-            background=BACKGROUNDS[self.background], half=self.half, ray_samples=self.ray_samples, network=self.network
+            background=BACKGROUNDS[self.background],
+            half=self.half,
+            ray_samples=self.ray_samples,
+            subpixels=self.subpixels,
+            network=self.network,
         )
 
     def resume_hint(self) -> str | None:
         return (
             "the interrupted fit was started with other photos: give the same folder, and --downscale, --background, "
-            "--half, --ray-samples and --network as they were then"
+            "--half, --ray-samples, --subpixels and --network as they were then"
         )
 
 
@@ -70,7 +76,7 @@ class Render(RenderKind):
     depths, in .ply, .obj, .stl, .glb or .off a mesh in the scene's own units.
     """
 
-    path: Annotated[Literal["orbit"] | None, arg(help_behavior_hint="")] = None
+    path: Annotated[Literal["orbit"] | None, arg(metavar="orbit", help_behavior_hint="")] = None
     """orbit: a closed path around the scene."""
     camera: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """A transforms.json whose poses are drawn."""
@@ -80,6 +86,8 @@ class Render(RenderKind):
     """Width and height of the pictures; by default those of the photos."""
     views: Annotated[str | None, arg(metavar="I,J", help_behavior_hint="")] = None
     """Only these of the held-out views, counted from 0."""
+    subpixels: Count = None
+    """Rays along each side of a pixel, whose mean is its colour; by default as in the fit, and 1 is fastest."""
     depth: Flag = False
     """Draw the depth in place of the colour: white is nearest, black is nothing."""
     resolution: Count = None
@@ -95,6 +103,7 @@ class Render(RenderKind):
             "frames": self.frames,
             "size": parse_size(self.size),
             "views": parse_views(self.views),
+            "subpixels": self.subpixels,
             "depth": self.depth or None,
         }
         is_mesh = out is not None and out.suffix.lower() in MESHES

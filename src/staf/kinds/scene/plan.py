@@ -30,7 +30,7 @@ GRID = {
     "cuda": {"log2_entries": 19, "levels": 16, "finest": 2048},
 }
 # Cells of the finest level along the side of a pixel, at least; of lego's photos that were left out, 1024 cells show
-# 34.8 dB after 9 s, and 2048 cells 34.5 dB.
+# 34.8 dB after 9 s, and 2048 cells 34.5 dB; after 15 s they show 35.7 dB, and 512 cells 35.5 dB.
 CELLS_PER_PIXEL, LEAST_CELLS = 2.0, 128
 # Steps of a fit whose budget leaves them open, by network and device.
 STEPS = {"radiance_grid": {"cpu": 1000, "cuda": 10_000}, "radiance": {"cpu": 1000, "cuda": 20_000}}
@@ -99,8 +99,9 @@ def precision(s: Situation) -> Choice:
 
 def batch(s: Situation) -> Choice:
     """How many rays a step sees."""
-    rays = min(RAYS[_device(s)], s.points)
-    return Choice(f"steps of up to {rays:,} rays, through the cells that hold matter", recipe={"batch": rays})
+    pixels = min(RAYS[_device(s)], s.points)
+    reason = f"steps of up to {counted(pixels, 'pixel')}, whose rays go through the cells that hold matter"
+    return Choice(reason, recipe={"batch": pixels})
 
 
 def budget(s: Situation) -> Choice:

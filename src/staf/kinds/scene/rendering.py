@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 
@@ -105,18 +106,21 @@ def render_views(
     background: Float[Tensor, " c"],
     *,
     step: float = STEP,
+    subpixels: int = 1,
 ) -> Iterator[Rendered]:
     """One picture after the other: colour (h, w, c), opacity (h, w) and depth (h, w).
 
-    The cameras are in the frame of the box (`Cameras.moved`).
+    A pixel is the mean of `subpixels` x `subpixels` rays, evenly over its area. The cameras are in the frame of the box
+    (`Cameras.moved`).
     """
     height, width, device = cameras.height, cameras.width, occupied.device
-    rows = torch.arange(height, device=device) + 0.5
-    columns = torch.arange(width, device=device) + 0.5
+    rows, columns = torch.arange(height, device=device), torch.arange(width, device=device)
     row, column = (part.reshape(-1) for part in torch.meshgrid(rows, columns, indexing="ij"))
+    places = [(place + 0.5) / subpixels for place in range(subpixels)]
     for view in range(len(cameras)):
-        origin, direction = cameras.rays(torch.full_like(row, view, dtype=torch.long), row, column)
-        shown = render_rays(predict, origin, direction, occupied, background, step=step)
-        yield Rendered(
-            shown.colour.reshape(height, width, -1), shown.opacity.view(height, width), shown.depth.view(height, width)
-        )
+        parts = []
+        for down, right in itertools.product(places, places):
+            rays = cameras.rays(torch.full_like(row, view), row + down, column + right)
+            parts.append(render_rays(predict, *rays, occupied, background, step=step))
+        colour, opacity, depth = (torch.stack(column).mean(0) for column in zip(*parts, strict=True))
+        yield Rendered(colour.view(height, width, -1), opacity.view(height, width), depth.view(height, width))

@@ -53,6 +53,7 @@ class Scene(Signal):
         centre, half: the box that holds what is to be fitted.
         background: what is seen where there is nothing; transparent photos are put on it.
         ray_samples: places along the diagonal of the box at which a ray is sampled.
+        subpixels: a pixel is the mean of so many rays along each of its sides.
         network: which network a plan chooses: a hash `grid` with small perceptrons, or the paper's two perceptrons
             (`mlp`) without a grid.
     """
@@ -70,6 +71,7 @@ class Scene(Signal):
         half: float = 1.0,
         background: Sequence[float] = WHITE,
         ray_samples: int = RAY_SAMPLES,
+        subpixels: int = 1,
         network: Network = "grid",
         name: str = "scene",
         source: str | None = None,
@@ -82,6 +84,7 @@ class Scene(Signal):
         self.centre, self.half = checks.box(centre, half)
         self.background = checks.colour(background)
         self.ray_samples = checks.whole("ray_samples", ray_samples)
+        self.subpixels = checks.subpixels(subpixels)
         self.network: Network = network
         self.downscale = 1
         self._kept: Cameras | None = None
@@ -143,6 +146,7 @@ class Scene(Signal):
         half: float | None = None,
         background: Sequence[float] | None = None,
         ray_samples: int | None = None,
+        subpixels: int | None = None,
         network: Network | None = None,
     ) -> Scene:
         """The same photos with another box, background, sampling or network."""
@@ -151,6 +155,7 @@ class Scene(Signal):
         scene.centre, scene.half = checks.box(centre or self.centre, self.half if half is None else half)
         scene.background = self.background if background is None else checks.colour(background)
         scene.ray_samples = self.ray_samples if ray_samples is None else checks.whole("ray_samples", ray_samples)
+        scene.subpixels = self.subpixels if subpixels is None else checks.subpixels(subpixels)
         scene.network = network or self.network
         return scene
 
@@ -253,6 +258,8 @@ class Scene(Signal):
             "half": self.half,
             "background": list(self.background),
             "ray_samples": self.ray_samples,
+            # Left out where it is what it was before files had it.
+            **({"subpixels": self.subpixels} if self.subpixels > 1 else {}),
             "network": self.network,
             "cameras": self.cameras.to_plain(),
             "content": self._content,
@@ -271,6 +278,8 @@ class Scene(Signal):
             scene.centre, scene.half = checks.box(metadata["centre"], metadata["half"])
             scene.background = checks.colour(metadata["background"])
             scene.ray_samples = checks.whole("ray_samples", metadata["ray_samples"])
+            # Files that were written before pixels had more rays have one.
+            scene.subpixels = checks.subpixels(metadata.get("subpixels", 1))
             scene.network = "mlp" if metadata["network"] == "mlp" else "grid"
             scene.name, scene.notes = str(metadata["name"]), [str(note) for note in metadata["notes"]]
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
@@ -289,6 +298,7 @@ class Scene(Signal):
         frames: int | None = None,
         size: tuple[int, int] | None = None,
         views: Sequence[int] | None = None,
+        subpixels: int | None = None,
         convention: Convention = "centres",
         device: torch.device | str | None = None,
     ) -> Scene:
@@ -299,6 +309,7 @@ class Scene(Signal):
             frames: of an orbit; 120 by default.
             size: (width, height) of the pictures; by default that of the photos.
             views: only these of the held-out views, counted from 0.
+            subpixels: rays along each side of a pixel; by default as in the fit.
         """
         cameras = chosen_cameras(self.cameras, path, frames=frames, size=size, views=views)
         device = torch.device("cpu" if device is None else device)
@@ -306,7 +317,8 @@ class Scene(Signal):
         inside = self.in_box(cameras).to(device)
         behind = torch.tensor(self.background, device=device)
         pictures, depths = [], []
-        for shown in render_views(predict, inside, occupied, behind, step=self.step):
+        side = self.subpixels if subpixels is None else checks.subpixels(subpixels)
+        for shown in render_views(predict, inside, occupied, behind, step=self.step, subpixels=side):
             pictures.append((shown.colour.clamp(0, 1) * 255).round().to("cpu", torch.uint8))
             depths.append(depth_of(shown, self.half).cpu())
         names = [f"view {i}" for i in range(len(cameras))]
@@ -314,7 +326,7 @@ class Scene(Signal):
 
     def occupied(self, predict: Predict, device: torch.device | str) -> Tensor:
         """The cells of the box that hold matter."""
-        from staf.kinds.scene.task import density_of
+        from staf.kinds.scene.updates import density_of
 
         return occupancy_of(lambda points: density_of(predict, points), step=self.step, device=device)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from staf.kinds.scene.task import density_of
+from staf.kinds.scene.updates import density_of
 from staf.kinds.shape.frame import Frame
 from staf.kinds.shape.mesh import Mesh
 from staf.kinds.shape.rendering import field_planes, surface

@@ -12,6 +12,7 @@ from staf.kinds.scene.occupancy import OccupancyGrid
 from staf.kinds.scene.photos import MOST_BYTES, PhotoPool
 from staf.kinds.scene.reading import Views
 from staf.kinds.scene.rendering import depth_of, on_background, render_views, sample_coordinates
+from staf.kinds.scene.updates import UpdateScene, density_of
 from staf.metrics import psnr, ssim
 from staf.ops.squared_error import weighted_squared_error
 from staf.ops.volume_rendering import Samples, composite, march, ray_box, visible
@@ -22,11 +23,6 @@ if TYPE_CHECKING:
     from staf.kinds.scene.signal import Scene
     from staf.training.state import State
 
-# Steps between two looks at which cells hold matter; all cells are looked at for the first UPDATE_ALL steps, a quarter
-# of them each time later.
-UPDATE_EVERY = 16
-UPDATE_ALL = 256
-PARTS = 4
 # Samples of one step on each type of device; rays that do not fit are left out of that step. So many times as many are
 # looked at, to see which of them light reaches: behind the first surface lie two thirds of them.
 SAMPLES = {"cpu": 2**14, "cuda": 2**17}
@@ -45,12 +41,14 @@ class Radiance:
     A field maps positions in [-1, 1]^3 and unit directions (n, 6) to density and colour (n, 4). A batch is a set of
     pixels, whose rays are sampled in the cells that hold matter: coordinates (n, 6) are origin and direction, targets
     (n, 3 or 4) the pixels between 0 and 1. In every step each ray starts somewhere else in its first step, and photos
-    with transparency are shown on another random colour, so that what is empty is learnt to be empty. Rays whose
-    samples do not fit into `samples` have no weight in that step.
+    with transparency are shown on another random colour, so that what is empty is learnt to be empty. With more than
+    one of the scene's `subpixels`, a pixel is the mean of rays through the centres of equal parts of its area; its
+    coordinates (n, 12) then end with the change of the direction by a row and by a column. Pixels whose samples do not
+    fit into `samples` have no weight in that step.
 
     Args:
         scene: photos, cameras and box.
-        samples: of one step; by default 2^17 on a GPU and 2^14 on a CPU.
+        samples: of one step; by default 2^17 on a GPU and 2^14 on a CPU, times the rays of a pixel.
         resolution: cells along a side of the occupancy grid; by default 128 on a GPU and 64 on a CPU.
         most_bytes: photos beyond so many bytes take turns on the device.
     """
@@ -74,16 +72,26 @@ class Radiance:
         self.cameras = scene.in_box(scene.train.cameras)
         self.photos = PhotoPool(scene.train.pixels, most_bytes=most_bytes, seed=seed)
         self.draws = torch.zeros((), dtype=torch.long)
-        self._salts = (seed * 8 + torch.arange(4)) * 277803737
+        side = scene.subpixels
+        self.rays = side * side
+        # Where each ray starts, and the colour behind the pixel.
+        self._salts = (seed * 32 + torch.arange(self.rays + 3)) * 277803737
+        along = (torch.arange(side) + 0.5) / side - 0.5
+        self._places = torch.cartesian_prod(along, along)
         self.grid = OccupancyGrid(resolution=resolution, step=self.step, seed=seed)
         self._samples = samples
-        self.samples = samples or SAMPLES["cpu"]
+        self.samples = samples or SAMPLES["cpu"] * self.rays
         self._rendered: Views | None = None
 
     @property
     def points(self) -> int:
         """Pixels of the photos that are on the device."""
         return len(self.photos) * self.cameras.height * self.cameras.width
+
+    @property
+    def points_of_step(self) -> int:
+        """Points at which a step computes the field, with gradients; as many fit in memory without."""
+        return self.samples
 
     @property
     def observation(self) -> Tensor:
@@ -96,29 +104,45 @@ class Radiance:
             index = torch.arange(self.points, device=self.photos.device)
         width = self.cameras.width
         slot, inside = index // (self.cameras.height * width), index % (self.cameras.height * width)
-        origin, direction = self.cameras.rays(self.photos.view[slot], (inside // width) + 0.5, (inside % width) + 0.5)
+        centres = (self.photos.view[slot], (inside // width) + 0.5, (inside % width) + 0.5)
+        parts = self.cameras.rays(*centres) if self.rays == 1 else self.cameras.pixels(*centres)
         if weight is None:
             weight = torch.full((len(index),), 1.0 / len(index), device=index.device)
-        return Batch(torch.cat([origin, direction], -1), self.photos.at(slot, inside).float() / 255, weight)
+        coordinates = torch.cat([part.flatten(1) for part in parts], -1)
+        return Batch(coordinates, self.photos.at(slot, inside).float() / 255, weight)
 
     def loss(self, field: nn.Module, batch: Batch) -> Tensor:
         drawn, order = self._draw(len(batch.weight))
-        origin, direction = batch.coordinates[order].split([3, 3], -1)
+        offset, colour_behind = drawn.tensor_split([self.rays], -1)
+        origin, direction = self._rays(batch.coordinates[order])
         target, behind = batch.target[order], self.background.expand(len(order), 3)
         if target.shape[1] == 4:
-            behind = drawn[:, 1:]
+            behind = colour_behind
             target = target[:, :3] * target[:, 3:] + (1 - target[:, 3:]) * behind
-        found = self._visible(field, origin, direction, drawn[:, 0])
+        found = self._visible(field, origin, direction, offset.flatten())
         values = field(sample_coordinates(origin, direction, found.distance, found.ray))
         width = torch.full_like(found.distance, self.step)
         density, colour = values[:, 0].contiguous(), values[:, 1:].contiguous()
         black = torch.zeros_like(self.background)
         shown = composite(density, colour, found.distance, width, found.start, found.samples, black)
         # Where samples fill the budget, the ray that they end in may lack some, and those after it have none.
-        whole = found.start + found.samples < self.samples
+        whole = (found.start + found.samples < self.samples).view(-1, self.rays).all(-1)
+        seen = torch.cat([shown.colour, shown.opacity[:, None]], -1).view(-1, self.rays, 4).mean(1)
         weight = batch.weight[order] * whole
         weight = weight * (batch.weight.sum() / weight.sum().clamp(min=1e-12))
-        return weighted_squared_error(shown.colour + (1 - shown.opacity)[:, None] * behind, target, weight)
+        return weighted_squared_error(seen[:, :3] + (1 - seen[:, 3:]) * behind, target, weight)
+
+    def _rays(self, coordinates: Tensor) -> tuple[Tensor, Tensor]:
+        """Origins and directions of the rays of pixels, those of one pixel one after the other."""
+        origin, direction = coordinates[:, :3], coordinates[:, 3:6]
+        if self.rays == 1:
+            return origin, direction
+        down, right = coordinates[:, 6:].view(-1, 2, 1, 3).unbind(1)
+        direction = direction[:, None] + self._places[:, :1] * down + self._places[:, 1:] * right
+        return (
+            origin[:, None].expand_as(direction).reshape(-1, 3),
+            torch.nn.functional.normalize(direction, dim=-1).view(-1, 3),
+        )
 
     @torch.no_grad()
     def _visible(self, field: nn.Module, origin: Tensor, direction: Tensor, offset: Tensor) -> Samples:
@@ -161,7 +185,8 @@ class Radiance:
         device = self.background.device
         cameras = self.signal.in_box(views.cameras).to(device)
         levels, similarities, pictures, depths = [], [], [], []
-        shown = render_views(predict, cameras, self.grid.occupied, self.background, step=self.step)
+        around, subpixels = self.grid.around(), self.signal.subpixels
+        shown = render_views(predict, cameras, around, self.background, step=self.step, subpixels=subpixels)
         for view, picture in enumerate(shown):
             target = on_background(views.pixels[view].to(device), self.background).movedim(-1, 0)
             found = picture.colour.clamp(0, 1).movedim(-1, 0)
@@ -177,9 +202,10 @@ class Radiance:
         return {"task": "radiance", "convention": "centres", "signal": self.signal.metadata()}
 
     def to(self, device: torch.device | str) -> Self:
-        self.background, self.draws, self._salts = (t.to(device) for t in (self.background, self.draws, self._salts))
+        own = (self.background, self.draws, self._salts, self._places)
+        self.background, self.draws, self._salts, self._places = (tensor.to(device) for tensor in own)
         self.cameras, self.photos = self.cameras.to(device), self.photos.to(device)
-        self.samples = self._samples or SAMPLES.get(torch.device(device).type, SAMPLES["cuda"])
+        self.samples = self._samples or SAMPLES.get(torch.device(device).type, SAMPLES["cuda"]) * self.rays
         grid = OccupancyGrid(resolution=self.resolution, step=self.step, device=device, seed=self.seed)
         if self.grid.updates and grid.resolution == self.grid.resolution:
             grid.density.copy_(self.grid.density)
@@ -188,60 +214,21 @@ class Radiance:
         self.grid = grid
         return self
 
-    def _draw(self, rays: int) -> tuple[Tensor, Tensor]:
-        """An order of the rays, and four numbers in [0, 1) for each, others in each step, which can be captured.
+    def _draw(self, pixels: int) -> tuple[Tensor, Tensor]:
+        """An order of the pixels, and numbers in [0, 1) for each, others in each step, which can be captured.
 
-        The numbers are hashes of ray and step, in that order. The order matters where every step has the same rays, of
-        which those that come last may have no room.
+        The numbers are hashes of pixel and step, in that order. The order matters where every step has the same pixels,
+        of which those that come last may have no room.
         """
         self.draws += 1
-        row = torch.arange(rays, device=self.draws.device)
-        # Of several processes that share a batch, each has the numbers of its own rays.
+        row = torch.arange(pixels, device=self.draws.device)
+        # Of several processes that share a batch, each has the numbers of its own pixels.
         mixed = (
-            ((row + current().rank * rays) * 747796405)[:, None] + (self.draws * 2891336453 + self._salts)
+            ((row + current().rank * pixels) * 747796405)[:, None] + (self.draws * 2891336453 + self._salts)
         ) & 0xFFFFFFFF
         for _ in range(2):
             mixed = (((mixed >> 16) ^ mixed) * 73244475) & 0xFFFFFFFF
         mixed = (mixed >> 16) ^ mixed
-        stride = next(prime for prime in STRIDES if rays % prime)
-        order = (row * stride + mixed[0, 0]) % rays
+        stride = next(prime for prime in STRIDES if pixels % prime)
+        order = (row * stride + mixed[0, 0]) % pixels
         return (mixed.float() / 2**32 * (1 - 2**-20))[order], order
-
-
-class UpdateScene:
-    """A callback that looks at which cells hold matter and lets photos take turns, every 16 steps."""
-
-    every = UPDATE_EVERY
-
-    def __init__(self, task: Radiance) -> None:
-        self.task = task
-        self._next = 0
-
-    def __call__(self, state: State) -> None:
-        if state.step < self._next:
-            return
-        self._next = state.step + self.every
-        module = state.field
-        parts = 1 if state.step <= UPDATE_ALL else PARTS
-        self.task.grid.update(lambda points: density_of(module, points), parts=parts)
-        self.task.photos.rotate()
-
-    def tensors(self) -> dict[str, Tensor]:
-        own = {"next": torch.tensor(self._next), "turns": torch.tensor(self.task.photos.turns)}
-        return {**self.task.grid.tensors(), **own, "draws": self.task.draws}
-
-    def load_tensors(self, tensors: dict[str, Tensor]) -> None:
-        self.task.grid.load_tensors(tensors)
-        self.task.photos.turn_to(int(tensors["turns"]))
-        self.task.draws.copy_(tensors["draws"])
-        self._next = int(tensors["next"])
-
-
-def density_of(module: nn.Module | Predict, points: Tensor) -> Tensor:
-    """Density (n,) at positions (n, 3) by the field's own short cut, or by a pass that looks along x."""
-    own = getattr(module, "density", None)
-    if own is not None:
-        return own(points)
-    along = torch.zeros_like(points)
-    along[:, 0] = 1
-    return module(torch.cat([points, along], -1))[:, 0]

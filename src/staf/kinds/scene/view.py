@@ -132,6 +132,7 @@ class SceneView(View[Scene]):
         words = ["--downscale", str(scene.downscale)] if scene.downscale > 1 else []
         words += ["--background", names[scene.background], "--network", scene.network, "--half", repr(scene.half)]
         words += ["--ray-samples", str(scene.ray_samples)] if scene.ray_samples != RAY_SAMPLES else []
+        words += ["--subpixels", str(scene.subpixels)] if scene.subpixels > 1 else []
         default = Scene.read(scene.source, downscale=scene.downscale) if Path(scene.source).is_dir() else None
         return words if default is not None and default.centre == scene.centre else None
 
@@ -140,18 +141,18 @@ class SceneView(View[Scene]):
         if scene.source is None:
             return "your_signal"
         changes = f"centre={scene.centre}, half={scene.half!r}, background={scene.background}"
-        changes += f", ray_samples={scene.ray_samples}, network={scene.network!r}"
+        changes += f", ray_samples={scene.ray_samples}, subpixels={scene.subpixels}, network={scene.network!r}"
         return f"staf.Scene.read({scene.source!r}, downscale={scene.downscale}).changed({changes})"
 
     def finish_work(self) -> tuple[str, int]:
-        views = measured_views(self.signal)
-        return f"{len(views)} views are rendered", views.pixels[..., 0].numel() * POINTS_PER_RAY
+        views, side = measured_views(self.signal), self.signal.subpixels
+        return f"{len(views)} views are rendered", views.pixels[..., 0].numel() * side**2 * POINTS_PER_RAY
 
     def render_points(self, how: Mapping[str, Any], convention: Convention) -> int:
         if set(how) & {"resolution", "level"}:
             return self.signal.points
-        cameras = self._cameras(how)
-        return len(cameras) * cameras.height * cameras.width * POINTS_PER_RAY
+        cameras, side = self._cameras(how), how.get("subpixels") or self.signal.subpixels
+        return len(cameras) * cameras.height * cameras.width * side**2 * POINTS_PER_RAY
 
     def write(
         self, predict: Predict, path: Path, how: Mapping[str, Any], *, convention: Convention, device: str
@@ -166,7 +167,7 @@ class SceneView(View[Scene]):
         if "resolution" in how:
             raise SignalError(f"resolution is of a mesh, and {path.name!r} is none")
         cameras = self._cameras(how)
-        shown = self.signal.render(predict, path=cameras, device=device)
+        shown = self.signal.render(predict, path=cameras, subpixels=how.get("subpixels"), device=device)
         write_views(shown.train, path, depth=bool(how.get("depth")))
         return {"views": len(cameras), "width": cameras.width, "height": cameras.height}
 

@@ -112,7 +112,7 @@ class Render(RenderKind):
     """Degrees around the upward axis from which a picture is seen (30 if not given)."""
     elevation: Number = None
     """Degrees above from which a picture is seen (15 if not given)."""
-    up: Annotated[Literal["x", "y", "z"] | None, arg(help_behavior_hint="")] = None
+    up: Annotated[Literal["x", "y", "z"] | None, arg(metavar="{x,y,z}", help_behavior_hint="")] = None
     """The axis that is upward in a picture (y if not given)."""
 
     def how(self, out: Path | None) -> Document:

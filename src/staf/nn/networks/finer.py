@@ -79,6 +79,7 @@ SPEC = NetworkSpec(
     first_layer=SineLayer(factor=0.25, growth=growth, addition=" and more by their biases"),
     restoration={
         "super_resolution": Settings(1e-3, per_pixel=0.0585, constants={"hidden_omega0": 3.57}),
+        "inpainting": Settings(3.28e-3, per_pixel=0.0312, constants={"hidden_omega0": 7.75}),
         "denoising": Settings(7.43e-4, constants={"omega0": 5.11, "hidden_omega0": 16.8}),
     },
     scene={

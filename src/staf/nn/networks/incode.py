@@ -106,6 +106,7 @@ SPEC = NetworkSpec(
     },
     restoration={
         "super_resolution": Settings(1e-3, per_pixel=0.15, constants={"hidden_omega0": 5.0}),
+        "inpainting": Settings(1e-3, per_pixel=0.0585, constants={"hidden_omega0": 3.57}),
         "denoising": Settings(1.52e-4, constants={"omega0": 9.58, "hidden_omega0": 24.7}),
     },
     presets=PRESETS,

@@ -58,6 +58,7 @@ SPEC = NetworkSpec(
     rates=Rates(full_batch=1e-2, soap=1e-2, mini_batch=(8e-3, 8e-3)),
     restoration={
         "super_resolution": Settings(3.05e-3, constants={"input_scale": 74.2}),
+        "inpainting": Settings(4.53e-3, constants={"input_scale": 27.6}),
         "denoising": Settings(1.52e-3, constants={"input_scale": 74.2}),
     },
     presets=PRESETS,

@@ -62,6 +62,7 @@ SPEC = NetworkSpec(
     first_layer=SineLayer(),
     restoration={
         "super_resolution": Settings(3.05e-4, per_pixel=0.205, constants={"hidden_omega0": 24.7}),
+        "inpainting": Settings(4.53e-4, per_pixel=0.15, constants={"hidden_omega0": 16.8}),
         "denoising": Settings(1.64e-3, constants={"omega0": 3.74, "hidden_omega0": 7.75}),
     },
     scene={

@@ -160,6 +160,7 @@ SPEC = NetworkSpec(
         # Seen at 64x64, after 1,000 steps: hidden 20 gives 29.1 dB, 10 29.5, 5 30.2; 0.1 a pixel 29.8, 0.2 29.5, 0.3
         # 29.3; four points a pixel 29.7; Lanczos 29.3.
         "super_resolution": Settings(3e-3, per_pixel=0.15, constants={"hidden_omega0": 5.0}),
+        "inpainting": Settings(3e-3, per_pixel=0.0585, constants={"hidden_omega0": 3.57}),
         # Two terms as the paper. omega0 20 and 10 in the hidden layers give 24.3 dB, 10 and 10 24.9, 10 and 5 26.5, 5
         # and 5 27.7; at half the rate 7 and 5 27.8, and then the last step is the best one, while at the full rate the
         # noise is learnt soon after it.

@@ -207,7 +207,10 @@ def _size_of(source: Values, sides: Sequence[tuple[float, float]]) -> float:
     """The root mean square of a function over a box."""
     numbers = torch.quasirandom.SobolEngine(len(sides), scramble=True, seed=0).draw(256, dtype=torch.float64)
     low, high = torch.tensor(sides, dtype=torch.float64).T
-    return float(values_at(source, low + (high - low) * numbers, 1).square().mean().sqrt())
+    size = float(values_at(source, low + (high - low) * numbers, 1).square().mean().sqrt())
+    if not math.isfinite(size):
+        raise ValueError(f"source must be finite in the whole box, got a root mean square of {size}")
+    return size
 
 
 def _positive(name: str, value: float) -> float:

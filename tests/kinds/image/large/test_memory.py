@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from tests.kernels import share_kernels
+
 SIXTEEN = """
 import sys
 from pathlib import Path
@@ -90,6 +92,7 @@ print(peak_mebibytes(), 0)
 
 def peaks(script, folder, *arguments):
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "TMPDIR": str(folder), "OMP_NUM_THREADS": "2"}
+    share_kernels(folder / "cache")
     command = [sys.executable, "-c", script, str(folder), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr[-2000:]

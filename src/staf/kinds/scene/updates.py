@@ -1,0 +1,59 @@
+"""What changes between the steps of a scene: cells that hold matter, and photos that take turns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from staf.training.task import Predict
+
+if TYPE_CHECKING:
+    from staf.kinds.scene.task import Radiance
+    from staf.training.state import State
+
+# Steps between two looks at which cells hold matter; all cells are looked at for the first UPDATE_ALL steps, a quarter
+# of them each time later.
+UPDATE_EVERY = 16
+UPDATE_ALL = 256
+PARTS = 4
+
+
+class UpdateScene:
+    """A callback that looks at which cells hold matter and lets photos take turns, every 16 steps."""
+
+    every = UPDATE_EVERY
+
+    def __init__(self, task: Radiance) -> None:
+        self.task = task
+        self._next = 0
+
+    def __call__(self, state: State) -> None:
+        if state.step < self._next:
+            return
+        self._next = state.step + self.every
+        module = state.field
+        parts = 1 if state.step <= UPDATE_ALL else PARTS
+        self.task.grid.update(lambda points: density_of(module, points), parts=parts)
+        self.task.photos.rotate()
+
+    def tensors(self) -> dict[str, Tensor]:
+        own = {"next": torch.tensor(self._next), "turns": torch.tensor(self.task.photos.turns)}
+        return {**self.task.grid.tensors(), **own, "draws": self.task.draws}
+
+    def load_tensors(self, tensors: dict[str, Tensor]) -> None:
+        self.task.grid.load_tensors(tensors)
+        self.task.photos.turn_to(int(tensors["turns"]))
+        self.task.draws.copy_(tensors["draws"])
+        self._next = int(tensors["next"])
+
+
+def density_of(module: nn.Module | Predict, points: Tensor) -> Tensor:
+    """Density (n,) at positions (n, 3) by the field's own short cut, or by a pass that looks along x."""
+    own = getattr(module, "density", None)
+    if own is not None:
+        return own(points)
+    along = torch.zeros_like(points)
+    along[:, 0] = 1
+    return module(torch.cat([points, along], -1))[:, 0]
