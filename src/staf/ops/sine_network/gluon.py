@@ -11,8 +11,7 @@ from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 from staf.ops.sine_network.gluon_gradient import shared_gradient_kernel
 from staf.ops.sine_network.gluon_layer import shared_layer_kernel
 from staf.ops.sine_network.gluon_tiles import COLUMNS, ROWS, SLICE
-from staf.ops.sine_network.tiles import MANY_ROWS, Layer
-from staf.ops.triton_early import early
+from staf.ops.sine_network.tiles import Layer
 
 # One on each multiprocessor.
 PROGRAMS = 132
@@ -56,7 +55,6 @@ def layer(
         KEEP=keep,
         WIDTH=width,
         num_warps=WARPS,
-        **early(planes.device, rows <= MANY_ROWS),
     )
 
 
@@ -79,7 +77,7 @@ def gradient(
     """
     split = scales is None
     networks, points, _ = x.shape
-    _, rows, width = planes.shape
+    width = planes.shape[2]
     slots = _slots(networks, height, width)
 
     def empty(*shape: int) -> Tensor:
@@ -122,7 +120,6 @@ def gradient(
         MOST_WEIGHT_REACHES=1 if split else triton.next_power_of_2(heaviest.shape[1]),
         MOST_REACHES=1 if split else triton.next_power_of_2(largest.shape[1]),
         num_warps=WARPS,
-        **early(planes.device, rows <= MANY_ROWS),
     )
     return partial, slots * SLICE.value, columns, reach
 

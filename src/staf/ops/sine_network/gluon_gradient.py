@@ -6,7 +6,17 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier
 
-from staf.ops.sine_network.gluon_tiles import COLUMNS, HALF, ROWS, SLICE, SPREAD, begun, ended, first_tile
+from staf.ops.sine_network.gluon_tiles import (
+    COLUMNS,
+    MULTIPLYING,
+    PARTS,
+    ROWS,
+    SLICE,
+    SPREAD,
+    multiply,
+    shared_memory,
+    taken,
+)
 from staf.ops.sine_network.triton_gradient import (
     across_thread,
     differentiated,
@@ -17,18 +27,17 @@ from staf.ops.sine_network.triton_gradient import (
     terms,
 )
 from staf.ops.sine_network.triton_layer import coordinate, encoded
-from staf.ops.triton_early import begin
 
 LINE = gl.constexpr(gl.BlockedLayout([4], [32], [16], [0]))
 
 
 @gluon.jit
 def _inner(inner_pointer, row, first, width, INPUTS: gl.constexpr):
-    """SLICE rows of z from `row` on; zeros with INPUTS, where it is computed."""
+    """SLICE rows of z as they were kept, from `row` on; zeros with INPUTS, where it is computed."""
     if INPUTS == 0:
         lane = gl.arange(0, COLUMNS, layout=gl.SliceLayout(0, SPREAD))[None, :]
         few = gl.arange(0, SLICE, layout=gl.SliceLayout(1, SPREAD))[:, None]
-        z = gl.load(inner_pointer + (row + few).to(gl.int64) * width + first + lane).to(gl.float32)
+        z = gl.load(inner_pointer + (row + few).to(gl.int64) * width + first + lane)
     else:
         z = gl.zeros([SLICE, COLUMNS], gl.float32, SPREAD)
     return z
@@ -37,57 +46,127 @@ def _inner(inner_pointer, row, first, width, INPUTS: gl.constexpr):
 @gluon.jit
 def _differentiate(
     place,
-    part,
-    z,
-    row,
-    inside,
-    first,
-    points,
-    width,
+    barriers,
     network,
-    constants,
-    bias,
-    inner_weights,
-    factor,
-    sums,
-    columns,
-    reach,
+    first,
+    first_row,
+    slot,
+    slots,
+    start,
+    tiles,
+    step,
+    inner_pointer,
     x_pointer,
+    weight_pointer,
+    bias_pointer,
+    amplitude_pointer,
+    frequency_pointer,
+    phase_pointer,
     out_high_pointer,
     out_low_pointer,
+    partial_pointer,
+    column_pointer,
+    weight_reach_pointer,
+    reach_pointer,
+    factor_pointer,
+    below_reach_pointer,
+    below_factor_pointer,
+    points,
+    width,
+    weight_reaches,
+    reaches,
     SPLIT: gl.constexpr,
     TERMS: gl.constexpr,
     TRAINED: gl.constexpr,
     INPUTS: gl.constexpr,
+    MOST_WEIGHT_REACHES: gl.constexpr,
+    MOST_REACHES: gl.constexpr,
 ):
-    """SLICE rows of a tile: their results, and all sums with theirs."""
+    """The work of the warps that compute sines: one product after the other."""
     lane = gl.arange(0, COLUMNS, layout=gl.SliceLayout(0, SPREAD))[None, :]
-    few = gl.arange(0, SLICE, layout=gl.SliceLayout(1, SPREAD))[:, None] + part * SLICE
+    few = gl.arange(0, SLICE, layout=gl.SliceLayout(1, SPREAD))[:, None]
     nothing = gl.zeros([SLICE, COLUMNS], gl.float32, SPREAD)
-    coordinates = ()
+    none = across_thread(nothing, SLICE, COLUMNS)
+    constants = terms(amplitude_pointer, frequency_pointer, phase_pointer, network, INPUTS > 0, TERMS)
+    sums = ()
+    for _ in gl.static_range(3 * TERMS):
+        sums = sums + (none,)  # noqa: RUF005
+    columns = (nothing,)
+    inner_weights = ()
+    bias = nothing
     if INPUTS > 0:
-        z = bias
-        for k in gl.static_range(INPUTS):
-            x = coordinate(x_pointer, network, inside + few, points, k, INPUTS) + nothing
-            coordinates = coordinates + (x,)  # noqa: RUF005
-            z = gl.fma(x, inner_weights[k], z)
-    in_z, _value, sums = differentiated(
-        *(place.index(part).load(SPREAD), z, nothing, constants, sums),
-        *(INPUTS > 0, False, TERMS, TRAINED, 0, SLICE, COLUMNS),
-    )
-    if INPUTS == 0:
-        to = (row + few).to(gl.int64) * width + first + lane
-        if SPLIT:
-            high, low = encoded(in_z, SPLIT)
-            gl.store(out_low_pointer + to, low)
-        else:
-            high, low = encoded(in_z * factor, SPLIT)
-            reach = reached(reach, in_z, SLICE, COLUMNS)
-        gl.store(out_high_pointer + to, high)
-    more = ()
+        bias = gl.load(bias_pointer + network * width + first + lane) + nothing
     for k in gl.static_range(INPUTS):
-        more = more + (gl.fma(in_z, coordinates[k], columns[k]),)  # noqa: RUF005
-    return sums, more + (columns[INPUTS] + in_z,), reach  # noqa: RUF005
+        columns = columns + (nothing,)  # noqa: RUF005
+        at = (network * width + first + lane) * INPUTS + k
+        inner_weights = inner_weights + (gl.load(weight_pointer + at) + nothing,)  # noqa: RUF005
+    # Everything here is linear in g, so that its factor is taken off the sums, not off each number.
+    unit = gl.to_tensor(1.0)
+    factor = gl.to_tensor(1.0)
+    if not SPLIT:
+        unit = 1.0 / gl.load(factor_pointer + network)
+        if INPUTS == 0:
+            heaviest = largest_of_layout(
+                weight_reach_pointer, network, weight_reaches, gl.arange(0, MOST_WEIGHT_REACHES, layout=LINE)
+            )
+            largest = largest_of_layout(reach_pointer, network, reaches, gl.arange(0, MOST_REACHES, layout=LINE))
+            factor = scale_below(largest * heaviest * width, steepest(constants, TERMS))
+            if slot == 0:
+                gl.store(below_factor_pointer + network, factor)
+            factor *= unit
+    reach = none
+    phase = 0
+    # Two slices are asked for ahead.
+    soon = _inner(inner_pointer, first_row + start * ROWS, first, width, INPUTS)
+    later = _inner(inner_pointer, first_row + start * ROWS + SLICE, first, width, INPUTS)
+    for tile in range(start, tiles, step):
+        mbarrier.wait(barriers.index(2), phase)
+        for part in gl.static_range(PARTS):
+            z = soon.to(gl.float32)
+            soon = later
+            following = gl.minimum(tile + (part + 2) // PARTS * step, tiles - 1)
+            after = first_row + following * ROWS + (part + 2) % PARTS * SLICE
+            later = _inner(inner_pointer, after, first, width, INPUTS)
+            grad = taken(place, barriers, part)
+            inside = tile * ROWS + part * SLICE + few
+            coordinates = ()
+            if INPUTS > 0:
+                z = bias
+                for k in gl.static_range(INPUTS):
+                    x = coordinate(x_pointer, network, inside, points, k, INPUTS) + nothing
+                    coordinates = coordinates + (x,)  # noqa: RUF005
+                    z = gl.fma(x, inner_weights[k], z)
+            in_z, _value, sums = differentiated(
+                grad, z, nothing, constants, sums, INPUTS > 0, False, TERMS, TRAINED, 0, SLICE, COLUMNS
+            )
+            if INPUTS == 0:
+                to = (first_row + inside).to(gl.int64) * width + first + lane
+                if SPLIT:
+                    high, low = encoded(in_z, SPLIT)
+                    gl.store(out_low_pointer + to, low)
+                else:
+                    high, low = encoded(in_z * factor, SPLIT)
+                    reach = reached(reach, in_z, SLICE, COLUMNS)
+                gl.store(out_high_pointer + to, high)
+            more = ()
+            for k in gl.static_range(INPUTS):
+                more = more + (gl.fma(in_z, coordinates[k], columns[k]),)  # noqa: RUF005
+            columns = more + (columns[INPUTS] + in_z,)  # noqa: RUF005
+        phase = phase ^ 1
+    to = column_pointer + ((network * step + start) * SLICE + few) * ((INPUTS + 1) * width)
+    for k in gl.static_range(INPUTS):
+        gl.store(to + (first + lane) * INPUTS + k, columns[k] * unit)
+    gl.store(to + INPUTS * width + first + lane, columns[INPUTS] * unit)
+    warp = gl.arange(0, SLICE, layout=gl.SliceLayout(1, SPREAD))
+    if not SPLIT and INPUTS == 0:
+        of_warps = gl.convert_layout(gl.max(reach, axis=1), gl.SliceLayout(1, SPREAD))
+        gl.store(below_reach_pointer + (network * slots + slot) * SLICE + warp, of_warps * unit)
+    if TRAINED:
+        kept = partial_pointer + network.to(gl.int64) * 3 * TERMS * slots * SLICE + slot * SLICE + warp
+        for k in gl.static_range(TERMS):
+            for which in gl.static_range(3):
+                added = gl.convert_layout(gl.sum(sums[3 * k + which], axis=1), gl.SliceLayout(1, SPREAD))
+                gl.store(kept + (which * TERMS + k) * slots * SLICE, added * unit)
 
 
 @gluon.jit
@@ -125,92 +204,82 @@ def shared_gradient_kernel(
     WIDTH: gl.constexpr,
     MOST_WEIGHT_REACHES: gl.constexpr,
     MOST_REACHES: gl.constexpr,
-    EARLY: gl.constexpr = False,
 ):
     """`triton_gradient.gradient_kernel`; reaches of the results are one for each warp: (networks, slots, SLICE)."""
-    begin(EARLY)
     across = width // COLUMNS
     slot = gl.program_id(0) % slots
     network = gl.program_id(0) // slots
     first = slot % across * COLUMNS
+    first_row = network * height
+    start = slot // across
     tiles = height // ROWS
     step = slots // across
-    start = slot // across
-    first_row = network * height
-    operands, ready, weights, place = first_tile(
-        *(g_high, g_low, b_high, b_low, network * width + first, first_row + start * ROWS, step),
-        *(start < tiles, start + step < tiles, SPLIT, WIDTH),
+    operands, weights, place, barriers = shared_memory(g_high, b_high, SPLIT, WIDTH)
+    # A tuple with a name would have no constants.
+    gl.warp_specialize(
+        [
+            (
+                _differentiate,
+                (
+                    place,
+                    barriers,
+                    network,
+                    first,
+                    first_row,
+                    slot,
+                    slots,
+                    start,
+                    tiles,
+                    step,
+                    inner_pointer,
+                    x_pointer,
+                    weight_pointer,
+                    bias_pointer,
+                    amplitude_pointer,
+                    frequency_pointer,
+                    phase_pointer,
+                    out_high_pointer,
+                    out_low_pointer,
+                    partial_pointer,
+                    column_pointer,
+                    weight_reach_pointer,
+                    reach_pointer,
+                    factor_pointer,
+                    below_reach_pointer,
+                    below_factor_pointer,
+                    points,
+                    width,
+                    weight_reaches,
+                    reaches,
+                    SPLIT,
+                    TERMS,
+                    TRAINED,
+                    INPUTS,
+                    MOST_WEIGHT_REACHES,
+                    MOST_REACHES,
+                ),
+            ),
+            (
+                multiply,
+                (
+                    g_high,
+                    g_low,
+                    b_high,
+                    b_low,
+                    operands,
+                    weights,
+                    place,
+                    barriers,
+                    network * width + first,
+                    first_row,
+                    start,
+                    tiles,
+                    step,
+                    SPLIT,
+                    WIDTH,
+                ),
+            ),
+        ],
+        [4],
+        [MULTIPLYING],
     )
-    lane = gl.arange(0, COLUMNS, layout=gl.SliceLayout(0, SPREAD))[None, :]
-    few = gl.arange(0, SLICE, layout=gl.SliceLayout(1, SPREAD))[:, None]
-    nothing = gl.zeros([SLICE, COLUMNS], gl.float32, SPREAD)
-    none = across_thread(nothing, SLICE, COLUMNS)
-    constants = terms(amplitude_pointer, frequency_pointer, phase_pointer, network, INPUTS > 0, TERMS)
-    sums = ()
-    for _ in gl.static_range(3 * TERMS):
-        sums = sums + (none,)  # noqa: RUF005
-    columns = (nothing,)
-    inner_weights = ()
-    bias = nothing
-    if INPUTS > 0:
-        bias = gl.load(bias_pointer + network * width + first + lane) + nothing
-    for k in gl.static_range(INPUTS):
-        columns = columns + (nothing,)  # noqa: RUF005
-        at = (network * width + first + lane) * INPUTS + k
-        inner_weights = inner_weights + (gl.load(weight_pointer + at) + nothing,)  # noqa: RUF005
-    # Everything here is linear in g, so that its factor is taken off the sums, not off each number.
-    unit = gl.to_tensor(1.0)
-    factor = gl.to_tensor(1.0)
-    if not SPLIT:
-        unit = 1.0 / gl.load(factor_pointer + network)
-        if INPUTS == 0:
-            heaviest = largest_of_layout(
-                weight_reach_pointer, network, weight_reaches, gl.arange(0, MOST_WEIGHT_REACHES, layout=LINE)
-            )
-            largest = largest_of_layout(reach_pointer, network, reaches, gl.arange(0, MOST_REACHES, layout=LINE))
-            factor = scale_below(largest * heaviest * width, steepest(constants, TERMS))
-            if slot == 0:
-                gl.store(below_factor_pointer + network, factor)
-            factor *= unit
-    reach = none
-    phase = 1
-    z = _inner(inner_pointer, first_row + start * ROWS, first, width, INPUTS)
-    for tile in range(start, tiles, step):
-        inside = tile * ROWS
-        row = first_row + inside
-        for part in range(HALF):
-            later = _inner(inner_pointer, row + (part + 1) * SLICE, first, width, INPUTS)
-            sums, columns, reach = _differentiate(
-                *(place, part, z, row, inside, first, points, width, network, constants, bias, inner_weights, factor),
-                *(sums, columns, reach, x_pointer, out_high_pointer, out_low_pointer, SPLIT, TERMS, TRAINED, INPUTS),
-            )
-            z = later
-        mbarrier.wait(ready, phase, pred=tile + step < tiles)
-        total = begun(operands, weights, SPLIT, WIDTH)
-        for part in range(HALF, 2 * HALF):
-            # After the last slice comes the first one of the next tile.
-            following = gl.minimum(tile + (part + 1) // (2 * HALF) * step, tiles - 1)
-            after = first_row + following * ROWS + (part + 1) % (2 * HALF) * SLICE
-            later = _inner(inner_pointer, after, first, width, INPUTS)
-            sums, columns, reach = _differentiate(
-                *(place, part, z, row, inside, first, points, width, network, constants, bias, inner_weights, factor),
-                *(sums, columns, reach, x_pointer, out_high_pointer, out_low_pointer, SPLIT, TERMS, TRAINED, INPUTS),
-            )
-            z = later
-        ahead = tile + 2 * step
-        ended(*(total, place, g_high, g_low, first_row + ahead * ROWS, ahead < tiles, operands, ready, SPLIT, WIDTH))
-        phase = phase ^ 1
-    to = column_pointer + ((network * step + start) * SLICE + few) * ((INPUTS + 1) * width)
-    for k in gl.static_range(INPUTS):
-        gl.store(to + (first + lane) * INPUTS + k, columns[k] * unit)
-    gl.store(to + INPUTS * width + first + lane, columns[INPUTS] * unit)
-    warp = gl.arange(0, SLICE, layout=gl.SliceLayout(1, SPREAD))
-    if not SPLIT and INPUTS == 0:
-        of_warps = gl.convert_layout(gl.max(reach, axis=1), gl.SliceLayout(1, SPREAD))
-        gl.store(below_reach_pointer + (network * slots + slot) * SLICE + warp, of_warps * unit)
-    if TRAINED:
-        kept = partial_pointer + network.to(gl.int64) * 3 * TERMS * slots * SLICE + slot * SLICE + warp
-        for k in gl.static_range(TERMS):
-            for which in gl.static_range(3):
-                added = gl.convert_layout(gl.sum(sums[3 * k + which], axis=1), gl.SliceLayout(1, SPREAD))
-                gl.store(kept + (which * TERMS + k) * slots * SLICE, added * unit)

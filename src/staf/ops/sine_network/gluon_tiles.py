@@ -1,8 +1,7 @@
-"""Device code that layers and gradients for many rows share: products whose weights stay in shared memory.
+"""Device code that layers and gradients for many rows share: products by warps of their own, weights in shared memory.
 
-A multiprocessor has one program, with all of the weights of its columns. A tile's product goes through shared memory to
-the epilogue, which takes it SLICE rows at a time. Between the two halves of a tile's epilogue the product of the next
-tile is begun, whose rows have come meanwhile: the matrix units work, and memory is read, while sines are computed.
+A multiprocessor has one program, with all of the weights of its columns. Four warps multiply one tile after the other;
+a product goes through shared memory to the other warps, which take it SLICE rows at a time and compute sines meanwhile.
 """
 
 from __future__ import annotations
@@ -20,18 +19,36 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 
 ROWS = gl.constexpr(64)
 COLUMNS = gl.constexpr(128)
+# Warps that compute sines, and how many rows these take at a time: one each.
 SLICE = gl.constexpr(16)
-HALF = gl.constexpr(2)
+PARTS = gl.constexpr(4)
+# Registers of a thread of the warps that multiply.
+MULTIPLYING = gl.constexpr(96)
 # Columns of shared memory's blocks of 128 bytes a row.
 DEPTH = gl.constexpr(64)
 # Rows of a slice are those of warps, and a thread has four neighbours.
 SPREAD = gl.constexpr(gl.BlockedLayout([1, 4], [1, 32], [16, 1], [1, 0]))
-PRODUCT = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [4, 4], [16, 32, 16]))
+PRODUCT = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 128, 16]))
 PLACE = gl.constexpr(gl.SwizzledSharedLayout(4, 1, 8, [1, 0]))
 
 
 @gluon.jit
-def fetch(a_high, a_low, row, exists, operands, ready, SPLIT: gl.constexpr, WIDTH: gl.constexpr):
+def shared_memory(a_high, b_high, SPLIT: gl.constexpr, WIDTH: gl.constexpr):
+    """Operands, weights, the product's place, and barriers: weights and operands have come, place is full or free."""
+    PLANES: gl.constexpr = 2 if SPLIT else 1
+    weights = gl.allocate_shared_memory(b_high.dtype, [PLANES, COLUMNS, WIDTH], b_high.layout)
+    operands = gl.allocate_shared_memory(a_high.dtype, [PLANES, ROWS, WIDTH], a_high.layout)
+    place = gl.allocate_shared_memory(gl.float32, [PARTS, SLICE, COLUMNS], PLACE)
+    barriers = gl.allocate_shared_memory(gl.int64, [4, 1], mbarrier.MBarrierLayout())
+    for index in gl.static_range(4):
+        mbarrier.init(barriers.index(index), count=1)
+    fence_async_shared()
+    gl.thread_barrier()
+    return operands, weights, place, barriers
+
+
+@gluon.jit
+def _fetch(a_high, a_low, row, exists, operands, ready, SPLIT: gl.constexpr, WIDTH: gl.constexpr):
     """Ask for a tile's rows, if it exists."""
     PLANES: gl.constexpr = 2 if SPLIT else 1
     mbarrier.expect(ready, PLANES * ROWS * WIDTH * 2, pred=exists)
@@ -41,8 +58,7 @@ def fetch(a_high, a_low, row, exists, operands, ready, SPLIT: gl.constexpr, WIDT
 
 
 @gluon.jit
-def begun(operands, weights, SPLIT: gl.constexpr, WIDTH: gl.constexpr):
-    """A product that goes on beside what follows."""
+def _product(operands, weights, SPLIT: gl.constexpr, WIDTH: gl.constexpr):
     CHUNKS: gl.constexpr = WIDTH // DEPTH
     PLANES: gl.constexpr = 2 if SPLIT else 1
     # So wide a block lies in shared memory as blocks of DEPTH columns, one after the other; with the addresses of all
@@ -55,40 +71,57 @@ def begun(operands, weights, SPLIT: gl.constexpr, WIDTH: gl.constexpr):
         if SPLIT:
             total = warpgroup_mma(a.index(CHUNKS + k), b.index(k).permute((1, 0)), total, is_async=True)
             total = warpgroup_mma(a.index(k), b.index(CHUNKS + k).permute((1, 0)), total, is_async=True)
-    return total
+    return warpgroup_mma_wait(0, deps=[total])
 
 
 @gluon.jit
-def ended(total, place, a_high, a_low, row, exists, operands, ready, SPLIT: gl.constexpr, WIDTH: gl.constexpr):
-    """Wait for a product, ask for the rows of the one after it, and leave it in its place."""
-    done = warpgroup_mma_wait(0, deps=[total])
-    # Everyone has read the operands, and the last tile's product.
-    gl.thread_barrier()
-    fetch(a_high, a_low, row, exists, operands, ready, SPLIT, WIDTH)
-    place._reinterpret(gl.float32, [ROWS, COLUMNS], PLACE).store(done)
-    gl.thread_barrier()
-
-
-@gluon.jit
-def first_tile(a_high, a_low, b_high, b_low, at, row, step, exists, more, SPLIT: gl.constexpr, WIDTH: gl.constexpr):
-    """The shared memory of a program, and its first tile's product: operands, their barrier, weights and the place."""
+def multiply(
+    a_high,
+    a_low,
+    b_high,
+    b_low,
+    operands,
+    weights,
+    place,
+    barriers,
+    column,
+    first_row,
+    start,
+    tiles,
+    step,
+    SPLIT: gl.constexpr,
+    WIDTH: gl.constexpr,
+):
+    """The work of the warps that multiply: tiles `start`, `start` + `step` and so on, from `first_row`."""
     PLANES: gl.constexpr = 2 if SPLIT else 1
-    weights = gl.allocate_shared_memory(b_high.dtype, [PLANES, COLUMNS, WIDTH], b_high.layout)
-    operands = gl.allocate_shared_memory(a_high.dtype, [PLANES, ROWS, WIDTH], a_high.layout)
-    place = gl.allocate_shared_memory(gl.float32, [ROWS // SLICE, SLICE, COLUMNS], PLACE)
-    arrived = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
-    ready = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
-    mbarrier.init(arrived, count=1)
-    mbarrier.init(ready, count=1)
-    fence_async_shared()
-    gl.thread_barrier()
+    arrived, ready = barriers.index(0), barriers.index(1)
     mbarrier.expect(arrived, PLANES * COLUMNS * WIDTH * 2)
-    tma.async_copy_global_to_shared(b_high, [at, 0], arrived, weights.index(0))
+    tma.async_copy_global_to_shared(b_high, [column, 0], arrived, weights.index(0))
     if SPLIT:
-        tma.async_copy_global_to_shared(b_low, [at, 0], arrived, weights.index(1))
-    fetch(a_high, a_low, row, exists, operands, ready, SPLIT, WIDTH)
+        tma.async_copy_global_to_shared(b_low, [column, 0], arrived, weights.index(1))
+    _fetch(a_high, a_low, first_row + start * ROWS, start < tiles, operands, ready, SPLIT, WIDTH)
     mbarrier.wait(arrived, 0)
-    mbarrier.wait(ready, 0, pred=exists)
-    total = begun(operands, weights, SPLIT, WIDTH)
-    ended(total, place, a_high, a_low, row + step * ROWS, more, operands, ready, SPLIT, WIDTH)
-    return operands, ready, weights, place
+    phase = 0
+    for tile in range(start, tiles, step):
+        mbarrier.wait(ready, phase)
+        total = _product(operands, weights, SPLIT, WIDTH)
+        # All of these warps have read the operands.
+        gl.thread_barrier()
+        later = tile + step
+        _fetch(a_high, a_low, first_row + later * ROWS, later < tiles, operands, ready, SPLIT, WIDTH)
+        # The first time nobody has to free the place.
+        mbarrier.wait(barriers.index(3), phase ^ 1)
+        place._reinterpret(gl.float32, [ROWS, COLUMNS], PLACE).store(total)
+        gl.thread_barrier()
+        mbarrier.arrive(barriers.index(2))
+        phase = phase ^ 1
+
+
+@gluon.jit
+def taken(place, barriers, PART: gl.constexpr):
+    """A slice of a product; after the last one its place is free for the next product."""
+    given = place.index(PART).load(SPREAD)
+    if PART == PARTS - 1:
+        gl.thread_barrier()
+        mbarrier.arrive(barriers.index(3))
+    return given
