@@ -10,7 +10,7 @@ from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
 from staf.ops.sine_network.gluon_gradient import shared_gradient_kernel
 from staf.ops.sine_network.gluon_layer import shared_layer_kernel
-from staf.ops.sine_network.gluon_tiles import COLUMNS, ROWS, SLICE
+from staf.ops.sine_network.gluon_tiles import COLUMNS, DEPTH, ROWS, SLICE
 from staf.ops.sine_network.tiles import Layer
 
 # One on each multiprocessor.
@@ -131,14 +131,14 @@ def _slots(networks: int, height: int, width: int) -> int:
 
 
 def _operands(planes: Tensor, weights: Tensor) -> list[TensorDescriptor]:
-    """Planes (planes, rows, width) and weights as tiles for the copy engine, of one plane or two."""
-    width = planes.shape[2]
+    """Planes (planes, rows, width) and weights as blocks for the copy engine, of one plane or two."""
+    layout = NVMMASharedLayout(128, 16, 2)
     return [
-        TensorDescriptor(plane, list(plane.shape), list(plane.stride()), [side, width], NVMMASharedLayout(128, 16, 2))
-        for plane, side in (
-            (planes[0], ROWS.value),
-            (planes[-1], ROWS.value),
-            (weights[0], COLUMNS.value),
-            (weights[-1], COLUMNS.value),
+        TensorDescriptor(plane, list(plane.shape), list(plane.stride()), block, layout)
+        for plane, block in (
+            (planes[0], [ROWS.value, DEPTH.value]),
+            (planes[-1], [ROWS.value, DEPTH.value]),
+            (weights[0], [COLUMNS.value, weights.shape[2]]),
+            (weights[-1], [COLUMNS.value, weights.shape[2]]),
         )
     ]

@@ -8,6 +8,7 @@ from triton.experimental.gluon.language.nvidia.hopper import mbarrier
 
 from staf.ops.sine_network.gluon_tiles import (
     COLUMNS,
+    FULL,
     MULTIPLYING,
     PARTS,
     ROWS,
@@ -120,7 +121,7 @@ def _differentiate(
     soon = _inner(inner_pointer, first_row + start * ROWS, first, width, INPUTS)
     later = _inner(inner_pointer, first_row + start * ROWS + SLICE, first, width, INPUTS)
     for tile in range(start, tiles, step):
-        mbarrier.wait(barriers.index(2), phase)
+        mbarrier.wait(barriers.index(FULL), phase)
         for part in gl.static_range(PARTS):
             z = soon.to(gl.float32)
             soon = later

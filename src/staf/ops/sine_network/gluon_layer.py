@@ -8,6 +8,7 @@ from triton.experimental.gluon.language.nvidia.hopper import mbarrier
 
 from staf.ops.sine_network.gluon_tiles import (
     COLUMNS,
+    FULL,
     MULTIPLYING,
     PARTS,
     ROWS,
@@ -63,7 +64,7 @@ def _activate(
         outputs = outputs + (gl.load(output_pointer + at) + nothing,)  # noqa: RUF005
     phase = 0
     for tile in range(start, tiles, step):
-        mbarrier.wait(barriers.index(2), phase)
+        mbarrier.wait(barriers.index(FULL), phase)
         for part in gl.static_range(PARTS):
             z = taken(place, barriers, part) + bias
             tall = first_row + tile * ROWS + part * SLICE + few
