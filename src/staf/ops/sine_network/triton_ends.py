@@ -185,18 +185,22 @@ def last_gradient_kernel(
     reach = tl.zeros((SLICE, COLUMNS // 4), dtype=tl.float32)
     source = inner_pointer + network.to(tl.int64) * height * width
     later = tl.load(source + (slot * SHARE + few) * width + lane, mask=left, other=0.0).to(tl.float32)
+    soon = ()
+    for c in tl.static_range(OUTPUTS):
+        place = (network.to(tl.int64) * points + slot * SHARE + few) * OUTPUTS + c
+        soon = soon + (tl.load(grad_pointer + place, mask=slot * SHARE + few < points, other=0.0),)  # noqa: RUF005
     for start in range(0, SHARE, SLICE):
         z = later
         inside = slot * SHARE + start + few
         following = slot * SHARE + tl.minimum(start + SLICE, SHARE - SLICE) + few
         later = tl.load(source + following.to(tl.int64) * width + lane, mask=left, other=0.0).to(tl.float32)
         grad = nothing
-        told = ()
+        told = soon
+        soon = ()
         for c in tl.static_range(OUTPUTS):
-            place = (network.to(tl.int64) * points + inside) * OUTPUTS + c
-            given = tl.load(grad_pointer + place, mask=inside < points, other=0.0)
-            told = told + (given,)  # noqa: RUF005
-            grad += given * weights[c]
+            place = (network.to(tl.int64) * points + following) * OUTPUTS + c
+            soon = soon + (tl.load(grad_pointer + place, mask=following < points, other=0.0),)  # noqa: RUF005
+            grad += told[c] * weights[c]
         in_z, value, sums = differentiated(
             grad, z, nothing, constants, sums, False, True, TERMS, TRAINED, KIND, SLICE, COLUMNS
         )
