@@ -1,4 +1,4 @@
-"""Launches of `gluon_layer` and `gluon_gradient`: hidden sine layers of width 128 or 256 for many rows."""
+"""Launches of `gluon_first`, `gluon_layer` and `gluon_gradient`: sine layers of width 128 or 256 for many rows."""
 
 from __future__ import annotations
 
@@ -8,14 +8,38 @@ from torch import Tensor
 from triton.experimental.gluon.language import NVMMASharedLayout
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
+from staf.ops.sine_network.gluon_first import shared_first_kernel
 from staf.ops.sine_network.gluon_gradient import shared_gradient_kernel
 from staf.ops.sine_network.gluon_layer import shared_layer_kernel
 from staf.ops.sine_network.gluon_tiles import COLUMNS, DEPTH, ROWS, SLICE
-from staf.ops.sine_network.tiles import Layer
+from staf.ops.sine_network.tiles import Layer, share_of
 
-# One on each multiprocessor.
+# One on each multiprocessor; of the first layer, about so many.
 PROGRAMS = 132
+FIRST_PROGRAMS = 132 * 16
 WARPS = 16
+
+
+def first(x: Tensor, layer: Layer, out: Tensor, height: int) -> None:
+    """The first layer of x (networks, points, inputs) to the planes `out` (planes, rows, width)."""
+    _, points, inputs = x.shape
+    kinds, rows, width = out.shape
+    share = share_of(rows, FIRST_PROGRAMS)
+    shared_first_kernel[(rows // share,)](
+        x,
+        *layer,
+        out[0],
+        out[-1],
+        points,
+        height,
+        width,
+        SPLIT=kinds == 2,
+        INPUTS=inputs,
+        TERMS=layer.terms,
+        ROWS=share,
+        COLUMNS=width,
+        num_warps=4,
+    )
 
 
 def layer(

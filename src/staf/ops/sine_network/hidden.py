@@ -22,7 +22,7 @@ Scales = tuple[Tensor, Tensor, Tensor, Tensor]
 
 def tiles_across(rows: int, width: int, split: bool, kind: int) -> int:
     """How many tiles a layer's columns make, each of which has a share in the outputs."""
-    return width // (GLUON_COLUMNS if _is_shared(rows, width, kind) else tile_for(rows, split, width).columns)
+    return width // (GLUON_COLUMNS if is_shared(rows, width, kind) else tile_for(rows, split, width).columns)
 
 
 def layer(
@@ -43,7 +43,7 @@ def layer(
     planes (planes, rows, width), with `height` rows for each network, and weights likewise.
     """
     kinds, rows, width = planes.shape
-    if _is_shared(rows, width, kind):
+    if is_shared(rows, width, kind):
         from staf.ops.sine_network import gluon
 
         gluon.layer(planes, weights, given, output, inner, out, shares, height, outputs, keep)
@@ -95,7 +95,7 @@ def gradient(
     split = scales is None
     networks, points, _ = x.shape
     _, rows, width = planes.shape
-    if _is_shared(rows, width, kind):
+    if is_shared(rows, width, kind):
         from staf.ops.sine_network import gluon
 
         return gluon.gradient(planes, weights, inner, x, below, out, scales, height, inputs, trained)
@@ -152,7 +152,7 @@ def gradient(
     return partial, slots * tile.warps, columns, reach
 
 
-def _is_shared(rows: int, width: int, kind: int) -> bool:
+def is_shared(rows: int, width: int, kind: int) -> bool:
     """Whether `gluon` has kernels for this."""
     return rows > GLUON_ROWS and width in GLUON_WIDTHS and kind == 0 and _has_gluon()
 

@@ -12,8 +12,8 @@ import triton
 from torch import Tensor
 
 from staf.ops.linear.beside import side_by_side
+from staf.ops.sine_network.hidden import is_shared, tiles_across
 from staf.ops.sine_network.hidden import layer as hidden_layer
-from staf.ops.sine_network.hidden import tiles_across
 from staf.ops.sine_network.tiles import (
     FIRST_TILES,
     MANY_ROWS,
@@ -75,6 +75,11 @@ def value(
             )
 
         def take_coordinates() -> None:
+            if is_shared(rows, width, kind):
+                from staf.ops.sine_network import gluon
+
+                gluon.first(x, layers[0], planes[:, 0], height)
+                return
             first_kernel[(rows // share,)](
                 x,
                 *layers[0],
