@@ -10,13 +10,15 @@ from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
 from staf.ops.sine_network.gluon_first import shared_first_kernel
 from staf.ops.sine_network.gluon_gradient import shared_gradient_kernel
+from staf.ops.sine_network.gluon_last import SLICE as LAST_SLICE
+from staf.ops.sine_network.gluon_last import shared_last_kernel
 from staf.ops.sine_network.gluon_layer import shared_layer_kernel
 from staf.ops.sine_network.gluon_tiles import COLUMNS, DEPTH, ROWS, SLICE
-from staf.ops.sine_network.tiles import Layer, share_of
+from staf.ops.sine_network.tiles import Layer, divisor, share_of
 
-# One on each multiprocessor; of the first layer, about so many.
+# One on each multiprocessor; of the first layer and of the last gradient, about so many.
 PROGRAMS = 132
-FIRST_PROGRAMS = 132 * 16
+FIRST_PROGRAMS, LAST_PROGRAMS = 132 * 16, 132 * 8
 WARPS = 16
 
 
@@ -146,6 +148,62 @@ def gradient(
         num_warps=WARPS,
     )
     return partial, slots * SLICE.value, columns, reach
+
+
+def last(
+    grad: Tensor,
+    inner: Tensor,
+    output: Tensor,
+    layer: Layer,
+    out: Tensor,
+    reach: Tensor | None,
+    factor: Tensor | None,
+    height: int,
+    trained: bool,
+) -> tuple[Tensor, int, Tensor, Tensor]:
+    """The same four for the output's gradient `grad` (networks, points, outputs); columns are those of `gradients`.
+
+    Of a float16, `reach` has the largest of `grad` in blocks, and `factor` gets what the result is stored with.
+    """
+    networks, points, outputs = grad.shape
+    kinds, rows, width = out.shape
+    across = width // COLUMNS.value
+    share = divisor(height, triton.next_power_of_2(triton.cdiv(rows * across, LAST_PROGRAMS)))
+    slots = height // share
+    partial = grad.new_empty(networks * 3 * layer.terms * slots * across * LAST_SLICE.value)
+    columns = grad.new_empty(networks * slots * LAST_SLICE.value * ((outputs + 1) * width + outputs))
+    made = grad.new_empty(0 if reach is None else networks, slots * across)
+    given = partial[None] if reach is None else reach
+    shared_last_kernel[(networks * slots * across,)](
+        grad,
+        inner,
+        output,
+        layer.amplitude,
+        layer.frequency,
+        layer.phase,
+        out[0],
+        out[-1],
+        partial,
+        columns,
+        given,
+        partial if reach is None else made,
+        partial if factor is None else factor,
+        points,
+        height,
+        width,
+        given.shape[1],
+        slots,
+        SPLIT=kinds == 2,
+        TERMS=layer.terms,
+        TRAINED=trained,
+        OUTPUTS=outputs,
+        WIDTH=width,
+        SHARE=share,
+        MOST_REACHES=1 if reach is None else triton.next_power_of_2(reach.shape[1]),
+        num_warps=4,
+        maxnreg=128,
+    )
+    return partial, slots * across * LAST_SLICE.value, columns, made
 
 
 def _slots(networks: int, height: int, width: int) -> int:
