@@ -74,14 +74,14 @@ def gradients(
         if is_shared(rows, width, kind):
             from staf.ops.sine_network import gluon
 
-            given = (None, None) if split else (reach, factors[hidden - 1])
             partial, count, columns, made = gluon.last(
                 grad,
                 kept.inner[-1],
                 output,
                 last,
                 gradient[:, -1],
-                *given,
+                None if split else reach,
+                None if split else factors[-1],
                 height,
                 trained[-1],
             )
