@@ -1,7 +1,7 @@
 """The gradients of a whole sine network on CUDA: slopes of sines and all sums over points are made where products are.
 
-Sums over points are made in two stages, slots first and then their results in order: the same bits in every run. Nothing
-here waits for the device, so calls can be captured.
+Sums over points are made in two stages, slots first and then their results in order: the same bits in every run.
+Nothing here waits for the device, so calls can be captured.
 """
 
 from __future__ import annotations
