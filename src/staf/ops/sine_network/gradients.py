@@ -17,6 +17,7 @@ from staf.ops import column_sums
 from staf.ops.linear.beside import side_by_side
 from staf.ops.linear.triton_kernels import finish_kernel
 from staf.ops.sine_network.hidden import gradient as hidden_gradient
+from staf.ops.sine_network.hidden import is_shared
 from staf.ops.sine_network.tiles import (
     LAST_TILES,
     MANY_ROWS,
@@ -70,57 +71,72 @@ def gradients(
         reach = factors if split else _largest(grad, little)
         last = layers[-1]
         length = (outputs + 1) * width + outputs
-        warps, programs, registers = LAST_TILES[rows > MANY_ROWS]
-        across = triton.next_power_of_2(width)
-        few = max(1, warps * 128 // across)
-        # Every program has as many rows, a power of two.
-        share = max(
-            few,
-            divisor(height, triton.next_power_of_2(triton.cdiv(rows, programs))),
-        )
-        slots = height // share
-        made = torch.empty(0 if split else networks, slots, device=x.device, dtype=torch.float32)
-        threads = few * across // 4
-        partial = torch.empty(
-            networks * 3 * last.terms * slots * threads // 32,
-            device=x.device,
-            dtype=torch.float32,
-        )
-        columns = torch.empty(networks * slots * few * length, device=x.device, dtype=torch.float32)
-        last_gradient_kernel[(slots * networks,)](
-            grad,
-            kept.inner[-1],
-            output,
-            last.amplitude,
-            last.frequency,
-            last.phase,
-            gradient[0, -1],
-            gradient[-1, -1],
-            partial,
-            columns,
-            None if split else reach,
-            None if split else made,
-            None if split else factors[hidden - 1],
-            points,
-            height,
-            width,
-            reach.shape[1],
-            slots,
-            SPLIT=split,
-            TERMS=last.terms,
-            TRAINED=trained[-1],
-            OUTPUTS=outputs,
-            SLICE=few,
-            COLUMNS=across,
-            KIND=kind,
-            WHOLE=across == width,
-            SHARE=share,
-            MOST_REACHES=triton.next_power_of_2(reach.shape[1]),
-            num_warps=warps,
-            maxnreg=registers,
-            **chained,
-        )
-        count = slots * threads // 32
+        if is_shared(rows, width, kind):
+            from staf.ops.sine_network import gluon
+
+            partial, count, columns, made = gluon.last(
+                grad,
+                kept.inner[-1],
+                output,
+                last,
+                gradient[:, -1],
+                None if split else reach,
+                None if split else factors[-1],
+                height,
+                trained[-1],
+            )
+        else:
+            warps, programs, registers = LAST_TILES[rows > MANY_ROWS]
+            across = triton.next_power_of_2(width)
+            few = max(1, warps * 128 // across)
+            # Every program has as many rows, a power of two.
+            share = max(
+                few,
+                divisor(height, triton.next_power_of_2(triton.cdiv(rows, programs))),
+            )
+            slots = height // share
+            made = torch.empty(0 if split else networks, slots, device=x.device, dtype=torch.float32)
+            threads = few * across // 4
+            partial = torch.empty(
+                networks * 3 * last.terms * slots * threads // 32,
+                device=x.device,
+                dtype=torch.float32,
+            )
+            columns = torch.empty(networks * slots * few * length, device=x.device, dtype=torch.float32)
+            last_gradient_kernel[(slots * networks,)](
+                grad,
+                kept.inner[-1],
+                output,
+                last.amplitude,
+                last.frequency,
+                last.phase,
+                gradient[0, -1],
+                gradient[-1, -1],
+                partial,
+                columns,
+                None if split else reach,
+                None if split else made,
+                None if split else factors[hidden - 1],
+                points,
+                height,
+                width,
+                reach.shape[1],
+                slots,
+                SPLIT=split,
+                TERMS=last.terms,
+                TRAINED=trained[-1],
+                OUTPUTS=outputs,
+                SLICE=few,
+                COLUMNS=across,
+                KIND=kind,
+                WHOLE=across == width,
+                SHARE=share,
+                MOST_REACHES=triton.next_power_of_2(reach.shape[1]),
+                num_warps=warps,
+                maxnreg=registers,
+                **chained,
+            )
+            count = slots * threads // 32
         reach = made
         unfinished: list[Unfinished] = [(partial, last.amplitude, count, columns, length)]
 

@@ -1,6 +1,8 @@
-"""Launches of a hidden layer and of the gradient of its input."""
+"""Launches of a hidden layer and of the gradient of its input: for many rows by `gluon`, else by tiles of Triton."""
 
 from __future__ import annotations
+
+import functools
 
 import torch
 import triton
@@ -11,8 +13,16 @@ from staf.ops.sine_network.triton_gradient import gradient_kernel
 from staf.ops.sine_network.triton_layer import layer_kernel
 from staf.ops.triton_early import early
 
+# What `gluon` was written for. Triton calls this language experimental, so other versions may read it differently.
+GLUON_ROWS, GLUON_WIDTHS, GLUON_COLUMNS, GLUON_TRITON = MANY_ROWS, (128, 256), 128, "3.6."
+
 # The largest weights and gradients, and the factors of the given gradient and of the result.
 Scales = tuple[Tensor, Tensor, Tensor, Tensor]
+
+
+def tiles_across(rows: int, width: int, split: bool, kind: int) -> int:
+    """How many tiles a layer's columns make, each of which has a share in the outputs."""
+    return width // (GLUON_COLUMNS if is_shared(rows, width, kind) else tile_for(rows, split, width).columns)
 
 
 def layer(
@@ -33,6 +43,11 @@ def layer(
     planes (planes, rows, width), with `height` rows for each network, and weights likewise.
     """
     kinds, rows, width = planes.shape
+    if is_shared(rows, width, kind):
+        from staf.ops.sine_network import gluon
+
+        gluon.layer(planes, weights, given, output, inner, out, shares, height, outputs, keep)
+        return
     tile = tile_for(rows, kinds == 2, width)
     span = min(SPAN, tile.columns)
     layer_kernel[(rows // tile.rows * (width // tile.columns),)](
@@ -80,6 +95,10 @@ def gradient(
     split = scales is None
     networks, points, _ = x.shape
     _, rows, width = planes.shape
+    if is_shared(rows, width, kind):
+        from staf.ops.sine_network import gluon
+
+        return gluon.gradient(planes, weights, inner, x, below, out, scales, height, inputs, trained)
     tile = tile_for(rows, split, width)
     few = tile.warps * 128 // tile.columns
     # Every program keeps its columns, so their number is a multiple of the tiles across.
@@ -131,3 +150,13 @@ def gradient(
         **early(x.device, rows <= MANY_ROWS),
     )
     return partial, slots * tile.warps, columns, reach
+
+
+def is_shared(rows: int, width: int, kind: int) -> bool:
+    """Whether `gluon` has kernels for this."""
+    return rows > GLUON_ROWS and width in GLUON_WIDTHS and kind == 0 and _has_gluon()
+
+
+@functools.cache
+def _has_gluon() -> bool:
+    return triton.__version__.startswith(GLUON_TRITON)

@@ -12,6 +12,7 @@ import triton
 from torch import Tensor
 
 from staf.ops.linear.beside import side_by_side
+from staf.ops.sine_network.hidden import is_shared, tiles_across
 from staf.ops.sine_network.hidden import layer as hidden_layer
 from staf.ops.sine_network.tiles import (
     FIRST_TILES,
@@ -51,7 +52,7 @@ def value(
     planes = torch.empty(kinds, hidden if keep else min(2, hidden), rows, width, device=x.device, dtype=dtype)
     kept = x.dtype if split else dtype
     inner = torch.empty(hidden if keep else 1, rows if keep else tile.rows, width, device=x.device, dtype=kept)
-    tiles = width // tile.columns
+    tiles = tiles_across(rows, width, split, kind)
     chained = early(x.device, rows <= MANY_ROWS)
     shares = torch.empty(tiles, outputs, rows, device=x.device, dtype=x.dtype)
     out = torch.empty(networks, points, outputs, device=x.device, dtype=x.dtype)
@@ -74,6 +75,11 @@ def value(
             )
 
         def take_coordinates() -> None:
+            if is_shared(rows, width, kind):
+                from staf.ops.sine_network import gluon
+
+                gluon.first(x, layers[0], planes[:, 0], height)
+                return
             first_kernel[(rows // share,)](
                 x,
                 *layers[0],

@@ -27,7 +27,11 @@ def scale_below(largest, steepest):
 @triton.jit
 def largest_of(pointer, network, count, MOST: tl.constexpr):
     """The largest of a network's numbers in (networks, count), which are not negative."""
-    lane = tl.arange(0, MOST)
+    return largest_of_layout(pointer, network, count, tl.arange(0, MOST))
+
+
+@triton.jit
+def largest_of_layout(pointer, network, count, lane):
     return tl.max(tl.load(pointer + network * count + lane, mask=lane < count, other=0.0))
 
 
