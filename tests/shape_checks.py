@@ -16,7 +16,7 @@ check = beartype(conf=BeartypeConf(is_pep484_tower=True))
 
 
 class UncheckedKernels(MetaPathFinder):
-    """Modules of Triton kernels are imported as they are.
+    """Modules of Triton and Gluon kernels are imported as they are.
 
     Triton compiles the source of a kernel in its module's own namespace; a function that a type checker has wrapped is
     not a kernel any more.
@@ -25,7 +25,8 @@ class UncheckedKernels(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        is_kernel = fullname.startswith("staf.ops.") and "triton" in fullname.rpartition(".")[2]
+        name = fullname.rpartition(".")[2]
+        is_kernel = fullname.startswith("staf.ops.") and ("triton" in name or "gluon" in name)
         return PathFinder.find_spec(fullname, path, target) if is_kernel else None
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from staf.nn import NETWORKS, Wire
-from staf.nn.gabor_network import gabor
+from staf.ops.gabor import gabor
 
 
 def test_gabor_is_the_formula(generator: torch.Generator) -> None:

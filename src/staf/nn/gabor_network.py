@@ -12,26 +12,9 @@ from staf._typing import Float
 from staf.nn.arguments import Depth, Positive, Size, check
 from staf.nn.init import fill_torch_default
 from staf.nn.linear import CoordinateLinear, Linear, check_coordinates
+from staf.ops.gabor import gabor
 
 COMPLEX = {torch.float16: torch.complex32, torch.float32: torch.complex64, torch.float64: torch.complex128}
-
-
-def gabor(x: Tensor, omega0: float, sigma0: float, orthogonal: Tensor | None = None) -> Tensor:
-    """exp(i omega0 x - |sigma0 x|^2), times exp(-|sigma0 y|^2) where an orthogonal window y is given.
-
-    The squares are of real and imaginary parts, whose second derivative exists at zero; that of |x| does not.
-
-    >>> gabor(torch.zeros(2), 30.0, 10.0)
-    tensor([1.+0.j, 1.+0.j])
-    """
-    envelope = -(sigma0**2) * (_square(x) if orthogonal is None else _square(x) + _square(orthogonal))
-    if not x.is_complex():
-        return torch.exp(torch.complex(envelope, omega0 * x))
-    return torch.exp(torch.complex(envelope - omega0 * x.imag, omega0 * x.real))
-
-
-def _square(x: Tensor) -> Tensor:
-    return x.real.square() + x.imag.square() if x.is_complex() else x.square()
 
 
 class Wire(nn.Module):

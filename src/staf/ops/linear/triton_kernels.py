@@ -5,6 +5,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from staf.ops.triton_early import begin
+
 
 @triton.jit
 def product_kernel(
@@ -108,8 +110,10 @@ def finish_kernel(
     slots,
     SLOTS: tl.constexpr,
     BLOCK: tl.constexpr,
+    EARLY: tl.constexpr = False,
 ):
     """Add the slots in order; the bias sums follow the weight sums in one output."""
+    begin(EARLY)
     network = tl.program_id(1).to(tl.int64)
     place = (tl.program_id(0) * BLOCK + tl.arange(0, BLOCK))[None, :]
     weight = place < size

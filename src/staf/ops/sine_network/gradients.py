@@ -1,7 +1,7 @@
 """The gradients of a whole sine network on CUDA: slopes of sines and all sums over points are made where products are.
 
-Sums over points are made in two stages, slots first and then their results in order: the same bits in every run; the
-only atomic operation is a maximum. Nothing here waits for the device, so calls can be captured.
+Sums over points are made in two stages, slots first and then their results in order: the same bits in every run.
+Nothing here waits for the device, so calls can be captured.
 """
 
 from __future__ import annotations
@@ -13,25 +13,29 @@ import torch
 import triton
 from torch import Tensor
 
+from staf.ops import column_sums
 from staf.ops.linear.beside import side_by_side
 from staf.ops.linear.triton_kernels import finish_kernel
+from staf.ops.sine_network.hidden import gradient as hidden_gradient
+from staf.ops.sine_network.hidden import is_shared
 from staf.ops.sine_network.tiles import (
     LAST_TILES,
     MANY_ROWS,
     PADDING,
-    PROGRAMS,
     SUMS_TILES,
     Kept,
     Layer,
     divisor,
-    tile_for,
     tiled,
 )
 from staf.ops.sine_network.triton_ends import largest_kernel, last_gradient_kernel
-from staf.ops.sine_network.triton_gradient import gradient_kernel
 from staf.ops.sine_network.triton_sums import weight_sums_kernel
 from staf.ops.sine_series.triton import finished_shared
+from staf.ops.squared_error.triton import REACH
+from staf.ops.triton_early import early
 
+# The largest gradient is looked for in blocks of so many numbers, by so many programs for each network at most.
+LARGEST_BLOCK, LARGEST_BLOCKS = 1024, 128
 # Sums in slots, amplitudes, how many slots, sums of columns in slots and their length.
 Unfinished = tuple[Tensor, Tensor, int, Tensor, int]
 
@@ -56,106 +60,114 @@ def gradients(
     rows = networks * height
     grad, x = grad.contiguous(), x.contiguous()
     layers = [Layer(*(tensor.contiguous() for tensor in layer)) for layer in layers]
-    # The largest |gradient| and its factor: of each hidden layer, and of what is given.
-    scale = torch.zeros(0 if split else hidden + 1, 2, networks, device=x.device, dtype=torch.float32)
-    places = [None if split else scale[index] for index in range(hidden + 1)]
+    little = rows <= MANY_ROWS
+    chained = early(x.device, little)
+    # What each hidden layer's gradients are stored with.
+    factors = torch.empty(0 if split else hidden, networks, device=x.device, dtype=torch.float32)
     gradient = torch.empty_like(kept.planes)
     kinds = gradient.shape[0]
     found: list[Tensor | None] = [None] * (5 * (hidden + 1) + 2)
     with torch.cuda.device(x.device):
-        if not split:
-            blocks = triton.cdiv(points * outputs, 4096)
-            largest_kernel[(blocks * networks,)](grad, scale[hidden, 0], points * outputs, blocks, BLOCK=4096)
-        warps, programs, registers = LAST_TILES[rows > MANY_ROWS]
-        across = triton.next_power_of_2(width)
-        few = max(1, warps * 128 // across)
-        slots = max(1, min(programs // networks, height // few))
-        share = triton.cdiv(triton.cdiv(height, slots), few) * few
-        slots = triton.cdiv(height, share)
+        reach = factors if split else _largest(grad, little)
         last = layers[-1]
-        partial = torch.empty(networks * 3 * last.terms * slots, device=x.device, dtype=torch.float32)
         length = (outputs + 1) * width + outputs
-        columns = torch.empty(networks * slots * length, device=x.device, dtype=torch.float32)
-        last_gradient_kernel[(slots * networks,)](
-            grad,
-            kept.inner[-1],
-            output,
-            last.amplitude,
-            last.frequency,
-            last.phase,
-            gradient[0, -1],
-            gradient[-1, -1],
-            partial,
-            columns,
-            places[hidden],
-            places[hidden - 1],
-            points,
-            height,
-            width,
-            networks,
-            slots,
-            share,
-            SPLIT=split,
-            TERMS=last.terms,
-            TRAINED=trained[-1],
-            OUTPUTS=outputs,
-            SLICE=few,
-            COLUMNS=across,
-            KIND=kind,
-            num_warps=warps,
-            maxnreg=registers,
-        )
-        unfinished: list[Unfinished] = [(partial, last.amplitude, slots, columns, length)]
-        tile = tile_for(rows, split, width)
-        # Every program keeps its columns, so their number is a multiple of the tiles across.
-        tiles = width // tile.columns
-        slots = max(1, min(height // tile.rows, PROGRAMS[rows > MANY_ROWS] // (networks * tiles))) * tiles
-        place = torch.empty(slots * networks * tile.rows * tile.columns, device=x.device, dtype=torch.float32)
+        if is_shared(rows, width, kind):
+            from staf.ops.sine_network import gluon
 
-        def descend(index: int) -> Unfinished:
-            """The gradient of a layer's input, and what it leaves to add up."""
-            below, under = layers[index], max(0, index - 1)
-            count = inputs if index == 0 else 0
-            partial = torch.empty(networks * 3 * below.terms * slots, device=x.device, dtype=torch.float32)
-            length = (count + 1) * width
-            stacked = networks * (slots // tiles)
-            columns = torch.empty(stacked * length, device=x.device, dtype=torch.float32)
-            gradient_kernel[(slots * networks,)](
-                *tiled(gradient[:, index], tile.rows, tile.depth),
-                *tiled(kept.weights[kinds:, index], tile.columns, tile.depth),
-                kept.inner[under],
-                x,
-                below.weight,
-                below.bias,
-                below.amplitude,
-                below.frequency,
-                below.phase,
-                gradient[0, under],
-                gradient[-1, under],
-                place,
+            partial, count, columns, made = gluon.last(
+                grad,
+                kept.inner[-1],
+                output,
+                last,
+                gradient[:, -1],
+                None if split else reach,
+                None if split else factors[-1],
+                height,
+                trained[-1],
+            )
+        else:
+            warps, programs, registers = LAST_TILES[rows > MANY_ROWS]
+            across = triton.next_power_of_2(width)
+            few = max(1, warps * 128 // across)
+            # Every program has as many rows, a power of two.
+            share = max(
+                few,
+                divisor(height, triton.next_power_of_2(triton.cdiv(rows, programs))),
+            )
+            slots = height // share
+            made = torch.empty(0 if split else networks, slots, device=x.device, dtype=torch.float32)
+            threads = few * across // 4
+            partial = torch.empty(
+                networks * 3 * last.terms * slots * threads // 32,
+                device=x.device,
+                dtype=torch.float32,
+            )
+            columns = torch.empty(networks * slots * few * length, device=x.device, dtype=torch.float32)
+            last_gradient_kernel[(slots * networks,)](
+                grad,
+                kept.inner[-1],
+                output,
+                last.amplitude,
+                last.frequency,
+                last.phase,
+                gradient[0, -1],
+                gradient[-1, -1],
                 partial,
                 columns,
-                None if split else kept.largest[index],
-                places[index],
-                places[under],
+                None if split else reach,
+                None if split else made,
+                None if split else factors[hidden - 1],
                 points,
                 height,
                 width,
-                networks,
+                reach.shape[1],
                 slots,
                 SPLIT=split,
-                TERMS=below.terms,
-                TRAINED=trained[index],
-                INPUTS=count,
-                SLICE=tile.warps * 128 // tile.columns,
+                TERMS=last.terms,
+                TRAINED=trained[-1],
+                OUTPUTS=outputs,
+                SLICE=few,
+                COLUMNS=across,
                 KIND=kind,
-                **tile.options(),
+                WHOLE=across == width,
+                SHARE=share,
+                MOST_REACHES=triton.next_power_of_2(reach.shape[1]),
+                num_warps=warps,
+                maxnreg=registers,
+                **chained,
             )
-            return partial, below.amplitude, slots, columns, length
+            count = slots * threads // 32
+        reach = made
+        unfinished: list[Unfinished] = [(partial, last.amplitude, count, columns, length)]
+
+        def descend(index: int) -> Unfinished:
+            """The gradient of a layer's input, and what it leaves to add up."""
+            nonlocal reach
+            under, count = max(0, index - 1), inputs if index == 0 else 0
+            partial, slots, columns, reach = hidden_gradient(
+                gradient[:, index],
+                kept.weights[kinds:, index],
+                kept.inner[under],
+                x,
+                layers[index],
+                gradient[:, under],
+                None if split else (kept.largest[index], reach, factors[index], factors[under]),
+                height,
+                count,
+                trained[index],
+                kind,
+            )
+            return partial, layers[index].amplitude, slots, columns, (count + 1) * width
 
         def weight_sums(chosen: slice) -> Tensor:
             return _weight_sums(
-                gradient[:, chosen], kept.planes[:, chosen], scale[chosen], split, networks, height, width
+                gradient[:, chosen],
+                kept.planes[:, chosen],
+                factors[chosen],
+                split,
+                networks,
+                height,
+                width,
             )
 
         if rows <= MANY_ROWS:
@@ -179,6 +191,21 @@ def gradients(
     return found
 
 
+def _largest(grad: Tensor, little: bool) -> Tensor:
+    """The largest |gradient| of some blocks of each network's: (networks, blocks)."""
+    left = column_sums.found(grad, REACH)
+    if left is not None:
+        return left
+    networks = grad.shape[0]
+    elements = grad.numel() // networks
+    share = triton.cdiv(triton.cdiv(elements, LARGEST_BLOCKS), LARGEST_BLOCK) * LARGEST_BLOCK
+    blocks = triton.cdiv(elements, share)
+    out = torch.empty(networks, blocks, device=grad.device, dtype=torch.float32)
+    options = {"BLOCK": LARGEST_BLOCK} | early(grad.device, little)
+    largest_kernel[(blocks * networks,)](grad, out, elements, blocks, share, **options)
+    return out
+
+
 def _side_by_side(
     descend: Callable[[int], Unfinished],
     weight_sums: Callable[[slice], Tensor],
@@ -197,18 +224,24 @@ def _side_by_side(
         )
         weights.insert(0, sums[0])
         finished.append(ended)
-    finished.append(finished_shared(*left, scaled=True))
+    finished.append(finished_shared(*left, scaled=True, little=True))
     return weights, finished
 
 
 def _both(
     weight_sums: Callable[[slice], Tensor], chosen: slice, left: Unfinished
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    return weight_sums(chosen), finished_shared(*left, scaled=True)
+    return weight_sums(chosen), finished_shared(*left, scaled=True, little=True)
 
 
 def _weight_sums(
-    gradient: Tensor, planes: Tensor, scale: Tensor, split: bool, networks: int, height: int, width: int
+    gradient: Tensor,
+    planes: Tensor,
+    factors: Tensor,
+    split: bool,
+    networks: int,
+    height: int,
+    width: int,
 ) -> Tensor:
     """The sums over points of some hidden layers, in one launch and one that adds slots: (hidden, networks, n, k)."""
     kinds, hidden, rows, _ = gradient.shape
@@ -224,8 +257,7 @@ def _weight_sums(
         *tiled(gradient.reshape(kinds, hidden * rows, width), high, wide),
         *tiled(planes.reshape(kinds, hidden * rows, width), high, deep),
         partial,
-        None if split else scale,
-        networks,
+        None if split else factors,
         height,
         width,
         share,
@@ -236,11 +268,20 @@ def _weight_sums(
         ROWS=high,
         num_warps=warps,
         num_stages=stages,
+        **early(gradient.device, rows <= MANY_ROWS),
     )
     if slots == 1:
         return partial.view(hidden, networks, width, width)
     out = torch.empty(hidden, networks, width, width, device=gradient.device, dtype=torch.float32)
     finish_kernel[(triton.cdiv(size, 128), hidden * networks)](
-        partial, partial, out, size, 0, slots, SLOTS=8, BLOCK=128
+        partial,
+        partial,
+        out,
+        size,
+        0,
+        slots,
+        SLOTS=8,
+        BLOCK=128,
+        **early(gradient.device, rows <= MANY_ROWS),
     )
     return out

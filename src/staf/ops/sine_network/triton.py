@@ -11,20 +11,23 @@ import torch
 import triton
 from torch import Tensor
 
+from staf.ops.linear.beside import side_by_side
+from staf.ops.sine_network.hidden import is_shared, tiles_across
+from staf.ops.sine_network.hidden import layer as hidden_layer
 from staf.ops.sine_network.tiles import (
     FIRST_TILES,
     MANY_ROWS,
     PADDING,
-    SPAN,
     Layer,
-    described,
     share_of,
     tile_for,
-    tiled,
 )
 from staf.ops.sine_network.triton_ends import first_kernel, output_kernel
-from staf.ops.sine_network.triton_layer import layer_kernel
 from staf.ops.sine_network.triton_sums import split_kernel
+from staf.ops.triton_early import early
+
+# Rows and columns of a tile of weights that is split by one program.
+SIDE = 32
 
 
 def value(
@@ -44,70 +47,75 @@ def value(
     dtype = torch.bfloat16 if split else torch.float16
     kinds = 2 if split else 1
     weights = torch.empty(2 * kinds, hidden, networks * width, width, device=x.device, dtype=dtype)
-    largest = torch.zeros(0 if split else hidden, networks, device=x.device, dtype=torch.float32)
+    reaches = triton.cdiv(width, SIDE) ** 2
+    largest = torch.empty(0 if split else hidden, networks, reaches, device=x.device, dtype=torch.float32)
     planes = torch.empty(kinds, hidden if keep else min(2, hidden), rows, width, device=x.device, dtype=dtype)
-    inner = torch.empty(hidden if keep else 1, rows if keep else tile.rows, width, device=x.device, dtype=x.dtype)
-    tiles = width // tile.columns
+    kept = x.dtype if split else dtype
+    inner = torch.empty(hidden if keep else 1, rows if keep else tile.rows, width, device=x.device, dtype=kept)
+    tiles = tiles_across(rows, width, split, kind)
+    chained = early(x.device, rows <= MANY_ROWS)
     shares = torch.empty(tiles, outputs, rows, device=x.device, dtype=x.dtype)
     out = torch.empty(networks, points, outputs, device=x.device, dtype=x.dtype)
     with torch.cuda.device(x.device):
-        split_kernel[(triton.cdiv(width, 32) ** 2, networks, hidden)](
-            tuple(layer.weight for layer in layers[1:]),
-            weights,
-            largest,
-            networks,
-            width,
-            SPLIT=split,
-            LAYERS=hidden,
-            SIDE=32,
-        )
         warps, programs = FIRST_TILES[rows > MANY_ROWS]
         share = share_of(rows, programs)
         columns = triton.next_power_of_2(width)
-        first_kernel[(rows // share,)](
-            x,
-            *layers[0],
-            planes[0, 0],
-            planes[-1, 0],
-            points,
-            height,
-            width,
-            SPLIT=split,
-            INPUTS=inputs,
-            TERMS=layers[0].terms,
-            ROWS=share,
-            SLICE=max(1, min(share, warps * 128 // columns)),
-            COLUMNS=columns,
-            KIND=kind,
-            num_warps=warps,
-        )
-        span = min(SPAN, tile.columns)
-        for index, layer in enumerate(layers[1:]):
-            given, made = planes[:, index % planes.shape[1]], planes[:, (index + 1) % planes.shape[1]]
-            layer_kernel[(rows // tile.rows * tiles,)](
-                *tiled(given, tile.rows, tile.depth),
-                *tiled(weights[:kinds, index], tile.columns, tile.depth),
-                layer.bias,
-                layer.amplitude,
-                layer.frequency,
-                layer.phase,
-                output,
-                described(inner[index if keep else 0], tile.rows, span),
-                *tiled(made, tile.rows, span),
-                shares,
-                rows,
+
+        def split_weights() -> None:
+            split_kernel[(reaches, networks, hidden)](
+                tuple(layer.weight for layer in layers[1:]),
+                weights,
+                largest,
+                networks,
+                width,
+                SPLIT=split,
+                LAYERS=hidden,
+                SIDE=SIDE,
+                **chained,
+            )
+
+        def take_coordinates() -> None:
+            if is_shared(rows, width, kind):
+                from staf.ops.sine_network import gluon
+
+                gluon.first(x, layers[0], planes[:, 0], height)
+                return
+            first_kernel[(rows // share,)](
+                x,
+                *layers[0],
+                planes[0, 0],
+                planes[-1, 0],
+                points,
                 height,
                 width,
                 SPLIT=split,
-                TERMS=layer.terms,
-                OUTPUTS=outputs if index == hidden - 1 else 0,
-                KEEP=keep,
-                PIECES=tile.columns // span,
+                INPUTS=inputs,
+                TERMS=layers[0].terms,
+                ROWS=share,
+                SLICE=max(1, min(share, warps * 128 // columns)),
+                COLUMNS=columns,
                 KIND=kind,
-                **tile.options(),
+                num_warps=warps,
+                **chained,
+            )
+
+        side_by_side(take_coordinates, split_weights, fork=rows <= MANY_ROWS)
+        for index, given in enumerate(layers[1:]):
+            hidden_layer(
+                planes[:, index % planes.shape[1]],
+                weights[:kinds, index],
+                given,
+                output,
+                inner[index if keep else 0],
+                planes[:, (index + 1) % planes.shape[1]],
+                shares,
+                height,
+                outputs if index == hidden - 1 else 0,
+                keep,
+                kind,
             )
         output_kernel[(triton.cdiv(points, 512) * networks,)](
-            shares, bias, out, points, height, rows, TILES=tiles, OUTPUTS=outputs, BLOCK=512
+            shares, bias, out, points, height, rows, TILES=tiles, OUTPUTS=outputs, BLOCK=512, **chained
         )
     if keep:
         return out, planes, inner, weights, largest

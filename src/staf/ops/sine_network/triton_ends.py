@@ -6,8 +6,17 @@ import triton
 import triton.language as tl
 
 from staf.ops.pointwise_triton import derivative
-from staf.ops.sine_network.triton_gradient import differentiated, keep_sums, scale_below, steepest, terms, totals_of
+from staf.ops.sine_network.triton_gradient import (
+    differentiated,
+    keep_sums,
+    largest_of,
+    reached,
+    scale_below,
+    steepest,
+    terms,
+)
 from staf.ops.sine_network.triton_layer import coordinate, encoded
+from staf.ops.triton_early import begin
 from staf.ops.triton_math import hardware_sine, reduced_angle
 
 
@@ -31,8 +40,10 @@ def first_kernel(
     SLICE: tl.constexpr,
     COLUMNS: tl.constexpr,
     KIND: tl.constexpr,
+    EARLY: tl.constexpr = False,
 ):
     """Planes of rho(x W^T + b), padded rows included; a program has ROWS rows of one network, SLICE at a time."""
+    begin(EARLY)
     row = tl.program_id(0) * ROWS
     network = row // height
     column = tl.arange(0, COLUMNS)[None, :]
@@ -75,8 +86,10 @@ def output_kernel(
     TILES: tl.constexpr,
     OUTPUTS: tl.constexpr,
     BLOCK: tl.constexpr,
+    EARLY: tl.constexpr = False,
 ):
     """Add the shares of the tiles of columns, and the bias: (TILES, OUTPUTS, rows) to (networks, points, OUTPUTS)."""
+    begin(EARLY)
     blocks = tl.cdiv(points, BLOCK)
     network = tl.program_id(0) // blocks
     inside = (tl.program_id(0) % blocks) * BLOCK + tl.arange(0, BLOCK)
@@ -90,12 +103,17 @@ def output_kernel(
 
 
 @triton.jit
-def largest_kernel(x_pointer, out_pointer, elements, blocks, BLOCK: tl.constexpr):
-    """The largest |x| of each network, where out is zero before."""
+def largest_kernel(x_pointer, out_pointer, elements, blocks, share, BLOCK: tl.constexpr, EARLY: tl.constexpr = False):
+    """The largest |x| of each of a network's blocks of `share` numbers: (networks, elements) to (networks, blocks)."""
+    begin(EARLY)
     network = (tl.program_id(0) // blocks).to(tl.int64)
-    inside = (tl.program_id(0) % blocks) * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_pointer + network * elements + inside, mask=inside < elements, other=0.0)
-    tl.atomic_max(out_pointer + network, tl.max(tl.abs(x)))
+    first = (tl.program_id(0) % blocks) * share
+    reach = tl.zeros((BLOCK,), dtype=tl.float32)
+    for start in range(0, share, BLOCK):
+        inside = first + start + tl.arange(0, BLOCK)
+        x = tl.load(x_pointer + network * elements + inside, mask=inside < elements, other=0.0)
+        reach = tl.maximum(reach, tl.abs(x))
+    tl.store(out_pointer + tl.program_id(0), tl.max(reach))
 
 
 @triton.jit
@@ -110,14 +128,14 @@ def last_gradient_kernel(
     out_low_pointer,
     partial_pointer,
     column_pointer,
-    largest_pointer,
-    scale_pointer,
+    given_reach_pointer,
+    reach_pointer,
+    factor_pointer,
     points,
     height,
     width,
-    networks,
+    given_reaches,
     slots,
-    share,
     SPLIT: tl.constexpr,
     TERMS: tl.constexpr,
     TRAINED: tl.constexpr,
@@ -125,19 +143,26 @@ def last_gradient_kernel(
     SLICE: tl.constexpr,
     COLUMNS: tl.constexpr,
     KIND: tl.constexpr,
+    WHOLE: tl.constexpr,
+    SHARE: tl.constexpr,
+    MOST_REACHES: tl.constexpr,
+    EARLY: tl.constexpr = False,
 ):
     """(grad V) rho'(z) for the output layer's weights V (OUTPUTS, width): its planes, and all sums over points.
 
-    A program has `share` rows, SLICE at a time. A slot's sums are those of the sinusoids, and by column: of the result,
-    for the last bias, then of rho(z) times each output's gradient, for V, then of the OUTPUTS gradients, for V's bias.
-    Unless SPLIT, largest (networks,) holds the largest |grad|, and scale (2, networks) gets that of the result and the
-    factor it is stored with.
+    A program has SHARE rows, SLICE at a time; WHOLE says that the width is COLUMNS. A slot's sums are those of the
+    sinusoids, and by column: of the result, for the last bias, then of rho(z) times each output's gradient, for V, then
+    of the OUTPUTS gradients, for V's bias.
+
+    Unless SPLIT, the largest |grad| is that of given_reach (networks, given_reaches), and the result's goes to reach
+    (networks, slots) and the factor it is stored with to factor (networks,).
     """
+    begin(EARLY)
     slot = tl.program_id(0) % slots
     network = tl.program_id(0) // slots
     lane = tl.arange(0, COLUMNS)[None, :]
     few = tl.arange(0, SLICE)[:, None]
-    left = lane < width
+    left = lane < width if WHOLE == 0 else lane >= 0
     nothing = tl.zeros((SLICE, COLUMNS), dtype=tl.float32)
     constants = terms(amplitude_pointer, frequency_pointer, phase_pointer, network, KIND > 0, TERMS)
     sums = ()
@@ -145,61 +170,62 @@ def last_gradient_kernel(
         sums = sums + (tl.zeros((SLICE, COLUMNS // 4), dtype=tl.float32),)  # noqa: RUF005
     weights = ()
     columns = (nothing,)
-    plain = ()
     heaviest = tl.zeros((1, COLUMNS), dtype=tl.float32)
     for c in tl.static_range(OUTPUTS):
         weight = tl.load(output_pointer + (network * OUTPUTS + c) * width + lane, mask=left, other=0.0)
         heaviest += tl.abs(weight)
         weights = weights + (weight + nothing,)  # noqa: RUF005
         columns = columns + (nothing,)  # noqa: RUF005
-        plain = plain + (tl.zeros((SLICE, 1), dtype=tl.float32),)  # noqa: RUF005
     factor = 1.0
     if not SPLIT:
-        largest = tl.load(largest_pointer + network) * tl.max(heaviest)
+        largest = largest_of(given_reach_pointer, network, given_reaches, MOST_REACHES) * tl.max(heaviest)
         factor = scale_below(largest, steepest(constants, TERMS))
         if slot == 0:
-            tl.store(scale_pointer + networks + network, factor)
-    reach = nothing
+            tl.store(factor_pointer + network, factor)
+    reach = tl.zeros((SLICE, COLUMNS // 4), dtype=tl.float32)
     source = inner_pointer + network.to(tl.int64) * height * width
-    later = tl.load(source + (slot * share + few) * width + lane, mask=left & (slot * share + few < height), other=0.0)
-    for start in range(0, share, SLICE):
+    later = tl.load(source + (slot * SHARE + few) * width + lane, mask=left, other=0.0).to(tl.float32)
+    soon = ()
+    for c in tl.static_range(OUTPUTS):
+        place = (network.to(tl.int64) * points + slot * SHARE + few) * OUTPUTS + c
+        soon = soon + (tl.load(grad_pointer + place, mask=slot * SHARE + few < points, other=0.0),)  # noqa: RUF005
+    for start in range(0, SHARE, SLICE):
         z = later
-        inside = slot * share + start + few
-        following = inside + SLICE
-        exists = left & (following < height)
-        later = tl.load(source + following.to(tl.int64) * width + lane, mask=exists, other=0.0)
+        inside = slot * SHARE + start + few
+        following = slot * SHARE + tl.minimum(start + SLICE, SHARE - SLICE) + few
+        later = tl.load(source + following.to(tl.int64) * width + lane, mask=left, other=0.0).to(tl.float32)
         grad = nothing
-        told = ()
+        told = soon
+        soon = ()
         for c in tl.static_range(OUTPUTS):
-            place = (network.to(tl.int64) * points + inside) * OUTPUTS + c
-            given = tl.load(grad_pointer + place, mask=inside < points, other=0.0)
-            told = told + (given,)  # noqa: RUF005
-            grad += given * weights[c]
-        in_z, value, sums = differentiated(grad, z, constants, sums, False, True, TERMS, TRAINED, KIND, SLICE, COLUMNS)
+            place = (network.to(tl.int64) * points + following) * OUTPUTS + c
+            soon = soon + (tl.load(grad_pointer + place, mask=following < points, other=0.0),)  # noqa: RUF005
+            grad += told[c] * weights[c]
+        in_z, value, sums = differentiated(
+            grad, z, nothing, constants, sums, False, True, TERMS, TRAINED, KIND, SLICE, COLUMNS
+        )
         summed = (columns[0] + in_z,)
-        added = ()
         for c in tl.static_range(OUTPUTS):
             summed = summed + (columns[c + 1] + told[c] * value,)  # noqa: RUF005
-            added = added + (plain[c] + told[c],)  # noqa: RUF005
         columns = summed
-        plain = added
         to = (network.to(tl.int64) * height + inside) * width + lane
         if SPLIT:
             high, low = encoded(in_z, SPLIT)
-            tl.store(out_low_pointer + to, low, mask=left & (inside < height))
+            tl.store(out_low_pointer + to, low, mask=left & (inside >= 0))
         else:
             high, low = encoded(in_z * factor, SPLIT)
-            reach = tl.maximum(reach, tl.abs(in_z))
-        tl.store(out_high_pointer + to, high, mask=left & (inside < height))
+            reach = reached(reach, in_z, SLICE, COLUMNS)
+        tl.store(out_high_pointer + to, high, mask=left & (inside >= 0))
     if not SPLIT:
-        tl.atomic_max(scale_pointer + network, tl.max(reach))
+        tl.store(reach_pointer + tl.program_id(0), tl.max(reach))
     if TRAINED:
-        keep_sums(sums, partial_pointer, network, slot, slots, TERMS)
-    to = column_pointer + tl.program_id(0) * ((OUTPUTS + 1) * width + OUTPUTS)
-    column = tl.arange(0, COLUMNS)
-    totals = totals_of(columns, 0, OUTPUTS + 1)
+        keep_sums(sums, 1.0, partial_pointer, network, slot, slots, TERMS, SLICE * COLUMNS // 4)
+    to = column_pointer + (tl.program_id(0) * SLICE + few) * ((OUTPUTS + 1) * width + OUTPUTS)
     for c in tl.static_range(OUTPUTS + 1):
-        tl.store(to + c * width + column, totals[c], mask=column < width)
-    totals = totals_of(plain, None, OUTPUTS)
+        tl.store(to + c * width + lane, columns[c], mask=left)
     for c in tl.static_range(OUTPUTS):
-        tl.store(to + (OUTPUTS + 1) * width + c, totals[c])
+        # Added up in the loop, these would be read again for another layout each time.
+        inside = slot * SHARE + tl.arange(0, SHARE)
+        place = (network.to(tl.int64) * points + inside) * OUTPUTS + c
+        plain = tl.sum(tl.load(grad_pointer + place, mask=inside < points, other=0.0))
+        tl.store(to + (OUTPUTS + 1) * width + c, tl.where(few == 0, plain, 0.0))

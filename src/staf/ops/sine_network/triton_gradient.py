@@ -13,6 +13,7 @@ import triton.language as tl
 
 from staf.ops.pointwise_triton import derivative
 from staf.ops.sine_network.triton_layer import coordinate, encoded, product
+from staf.ops.triton_early import begin
 from staf.ops.triton_math import hardware_cosine, hardware_sine, reduced_angle, turns
 
 
@@ -21,6 +22,17 @@ def scale_below(largest, steepest):
     """The power of two that brings numbers of up to `largest` times `steepest` below 2^15, float16's largest half."""
     bound = tl.maximum(largest * steepest, 1e-30)
     return tl.exp2(14.0 - tl.ceil(tl.log2(bound)))
+
+
+@triton.jit
+def largest_of(pointer, network, count, MOST: tl.constexpr):
+    """The largest of a network's numbers in (networks, count), which are not negative."""
+    return largest_of_layout(pointer, network, count, tl.arange(0, MOST))
+
+
+@triton.jit
+def largest_of_layout(pointer, network, count, lane):
+    return tl.max(tl.load(pointer + network * count + lane, mask=lane < count, other=0.0))
 
 
 @triton.jit
@@ -55,9 +67,16 @@ def across_thread(tile, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
 
 
 @triton.jit
+def reached(reach, tile, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """The largest |number| so far, of four neighbours: (ROWS, COLUMNS / 4)."""
+    return tl.maximum(reach, tl.max(tl.reshape(tl.abs(tile), (ROWS, COLUMNS // 4, 4)), axis=2))
+
+
+@triton.jit
 def differentiated(
     grad,
     z,
+    nothing,
     constants,
     sums,
     EXACT: tl.constexpr,
@@ -68,10 +87,10 @@ def differentiated(
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
 ):
-    """grad rho'(z), rho(z) where VALUED, and the sinusoids' sums with this tile's where TRAINED."""
-    slope = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
-    value = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
+    """grad rho'(z), rho(z) where VALUED, and the sinusoids' sums with this tile's where TRAINED; `nothing` is zeros."""
     scaled = grad * z
+    slope = nothing
+    value = nothing
     more = sums
     if KIND > 0:
         slope = derivative(z, constants[1], constants[2], constants[3], KIND, 1)
@@ -102,40 +121,16 @@ def differentiated(
 
 
 @triton.jit
-def _add2(a, b, other_a, other_b):
-    return a + other_a, b + other_b
-
-
-@triton.jit
-def _add4(a, b, c, d, other_a, other_b, other_c, other_d):
-    return a + other_a, b + other_b, c + other_c, d + other_d
-
-
-@triton.jit
-def totals_of(tensors, axis: tl.constexpr, COUNT: tl.constexpr):
-    """The sums of COUNT tensors, up to four at a time: warps wait for each other as often as for one."""
-    result = ()
-    for index in tl.static_range(0, COUNT // 4 * 4, 4):
-        a, b, c, d = tl.reduce(
-            (tensors[index], tensors[index + 1], tensors[index + 2], tensors[index + 3]), axis, _add4
-        )
-        result = result + (a, b, c, d)  # noqa: RUF005
-    for index in tl.static_range(COUNT // 4 * 4, COUNT // 2 * 2, 2):
-        a, b = tl.reduce((tensors[index], tensors[index + 1]), axis, _add2)
-        result = result + (a, b)  # noqa: RUF005
-    for index in tl.static_range(COUNT // 2 * 2, COUNT):
-        result = result + (tl.sum(tensors[index], axis=axis),)  # noqa: RUF005
-    return result
-
-
-@triton.jit
-def keep_sums(sums, partial_pointer, network, slot, slots, TERMS: tl.constexpr):
-    """A slot's sums; those of one network and sum lie together: (networks, 3, TERMS, slots)."""
-    kept = partial_pointer + network.to(tl.int64) * 3 * TERMS * slots + slot
-    totals = totals_of(sums, None, 3 * TERMS)
+def keep_sums(sums, unit, partial_pointer, network, slot, slots, TERMS: tl.constexpr, THREADS: tl.constexpr):
+    """A slot's sums times unit, one for each warp; those of one network and sum lie together: (networks, 3, TERMS,
+    slots, THREADS / 32). Adding warps up here would be more code than all the rest, which a GPU first has to read.
+    """
+    WARPS: tl.constexpr = THREADS // 32
+    kept = partial_pointer + network.to(tl.int64) * 3 * TERMS * slots * WARPS + slot * WARPS + tl.arange(0, WARPS)
     for k in tl.static_range(TERMS):
         for which in tl.static_range(3):
-            tl.store(kept + (which * TERMS + k) * slots, totals[3 * k + which])
+            warps = tl.sum(tl.reshape(sums[3 * k + which], (WARPS, 32)), axis=1)
+            tl.store(kept + (which * TERMS + k) * slots * WARPS, warps * unit)
 
 
 @triton.jit
@@ -156,13 +151,16 @@ def gradient_kernel(
     place_pointer,
     partial_pointer,
     column_pointer,
-    largest_pointer,
-    scale_pointer,
-    below_pointer,
+    weight_reach_pointer,
+    reach_pointer,
+    factor_pointer,
+    below_reach_pointer,
+    below_factor_pointer,
     points,
     height,
     width,
-    networks,
+    weight_reaches,
+    reaches,
     slots,
     SPLIT: tl.constexpr,
     TERMS: tl.constexpr,
@@ -173,6 +171,9 @@ def gradient_kernel(
     DEPTH: tl.constexpr,
     SLICE: tl.constexpr,
     KIND: tl.constexpr,
+    MOST_WEIGHT_REACHES: tl.constexpr,
+    MOST_REACHES: tl.constexpr,
+    EARLY: tl.constexpr = False,
 ):
     """(g b^T) rho'(z) of the layer below: its planes, the sums of its columns, and the sinusoids' sums where TRAINED.
 
@@ -180,9 +181,11 @@ def gradient_kernel(
     instead of planes there are the sums of columns times each coordinate, as the first layer's weights lie, (width,
     INPUTS), then plain ones, for its biases.
 
-    Unless SPLIT, largest (networks,) is the largest |b|, and scale (2, networks) the largest |g| and the factor that g
-    was stored with. The results' largest and factor go to the same places in below.
+    Unless SPLIT, the largest |b| is that of weight_reach (networks, weight_reaches), the largest |g| that of reach
+    (networks, reaches), and g was stored times factor (networks,). Those of the results go to the same places in below,
+    one reach for each program.
     """
+    begin(EARLY)
     slot = tl.program_id(0) % slots
     network = tl.program_id(0) // slots
     across = width // COLUMNS
@@ -202,26 +205,28 @@ def gradient_kernel(
         columns = columns + (nothing,)  # noqa: RUF005
         at = (network * width + first + lane) * INPUTS + k
         weights = weights + (tl.load(weight_pointer + at) + nothing,)  # noqa: RUF005
+    # Everything here is linear in g, so that its factor is taken off the sums, not off each number.
+    unit = 1.0
     factor = 1.0
-    unscaled = 1.0
     if not SPLIT:
-        largest = tl.load(scale_pointer + network) * tl.load(largest_pointer + network) * width
-        factor = scale_below(largest, steepest(constants, TERMS))
-        unscaled = 1.0 / tl.load(scale_pointer + networks + network)
-        if INPUTS == 0 and slot == 0:
-            tl.store(below_pointer + networks + network, factor)
-    reach = nothing
+        unit = 1.0 / tl.load(factor_pointer + network)
+        if INPUTS == 0:
+            heaviest = largest_of(weight_reach_pointer, network, weight_reaches, MOST_WEIGHT_REACHES)
+            largest = largest_of(reach_pointer, network, reaches, MOST_REACHES) * heaviest * width
+            factor = scale_below(largest, steepest(constants, TERMS))
+            if slot == 0:
+                tl.store(below_factor_pointer + network, factor)
+            factor *= unit
+    reach = tl.zeros((SLICE, COLUMNS // 4), dtype=tl.float32)
     for tile in range(slot // across, height // ROWS, slots // across):
         row = network * height + tile * ROWS
         total = product(g_high, g_low, b_high, b_low, row, network * width + first, width, SPLIT, ROWS, COLUMNS, DEPTH)
-        if not SPLIT:
-            total *= unscaled
         tl.store(place + tall * COLUMNS + lane, total)
         tl.debug_barrier()
         source = inner_pointer + row.to(tl.int64) * width + first
         later = tl.load(place + few * COLUMNS + lane)
         if INPUTS == 0:
-            later_z = tl.load(source + few * width + lane)
+            later_z = tl.load(source + few * width + lane).to(tl.float32)
         for start in range(0, ROWS, SLICE):
             grad = later
             following = tl.minimum(start + SLICE, ROWS - SLICE) + few
@@ -229,13 +234,13 @@ def gradient_kernel(
             inside = tile * ROWS + start + few
             if INPUTS == 0:
                 z = later_z
-                later_z = tl.load(source + following * width + lane)
+                later_z = tl.load(source + following * width + lane).to(tl.float32)
             else:
                 z = tl.load(bias_pointer + network * width + first + lane) + nothing
                 for k in tl.static_range(INPUTS):
                     z = tl.fma(coordinate(x_pointer, network, inside, points, k, INPUTS) + nothing, weights[k], z)
             in_z, _value, sums = differentiated(
-                grad, z, constants, sums, INPUTS > 0, False, TERMS, TRAINED, KIND, SLICE, COLUMNS
+                grad, z, nothing, constants, sums, INPUTS > 0, False, TERMS, TRAINED, KIND, SLICE, COLUMNS
             )
             if INPUTS == 0:
                 to = (row + start + few).to(tl.int64) * width + first + lane
@@ -244,7 +249,7 @@ def gradient_kernel(
                     tl.store(out_low_pointer + to, low)
                 else:
                     high, low = encoded(in_z * factor, SPLIT)
-                    reach = tl.maximum(reach, tl.abs(in_z))
+                    reach = reached(reach, in_z, SLICE, COLUMNS)
                 tl.store(out_high_pointer + to, high)
             more = ()
             for k in tl.static_range(INPUTS):
@@ -253,13 +258,11 @@ def gradient_kernel(
             columns = more + (columns[INPUTS] + in_z,)  # noqa: RUF005
         # The next tile's product must not come before everyone has read this one.
         tl.debug_barrier()
-    to = column_pointer + (network * (slots // across) + slot // across) * ((INPUTS + 1) * width)
-    own = first + tl.arange(0, COLUMNS)
-    added = totals_of(columns, 0, INPUTS + 1)
+    to = column_pointer + ((network * (slots // across) + slot // across) * SLICE + few) * ((INPUTS + 1) * width)
     for k in tl.static_range(INPUTS):
-        tl.store(to + own * INPUTS + k, added[k])
-    tl.store(to + INPUTS * width + own, added[INPUTS])
+        tl.store(to + (first + lane) * INPUTS + k, columns[k] * unit)
+    tl.store(to + INPUTS * width + first + lane, columns[INPUTS] * unit)
     if not SPLIT and INPUTS == 0:
-        tl.atomic_max(below_pointer + network, tl.max(reach))
+        tl.store(below_reach_pointer + tl.program_id(0), tl.max(reach) * unit)
     if TRAINED:
-        keep_sums(sums, partial_pointer, network, slot, slots, TERMS)
+        keep_sums(sums, unit, partial_pointer, network, slot, slots, TERMS, SLICE * COLUMNS // 4)

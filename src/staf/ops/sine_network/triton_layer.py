@@ -20,6 +20,7 @@ import triton
 import triton.language as tl
 
 from staf.ops.pointwise_triton import derivative
+from staf.ops.triton_early import begin
 from staf.ops.triton_math import hardware_sine, turns
 
 
@@ -37,6 +38,16 @@ def encoded(value, SPLIT: tl.constexpr):
         high = value.to(tl.float16)
         low = high
     return high, low
+
+
+@triton.jit
+def kept(z, SPLIT: tl.constexpr):
+    """z as it is kept for the gradients: itself, or the nearest finite float16."""
+    if SPLIT:
+        result = z
+    else:
+        result = tl.clamp(z, -65504.0, 65504.0, tl.PropagateNan.ALL).to(tl.float16)
+    return result
 
 
 @triton.jit
@@ -113,10 +124,12 @@ def layer_kernel(
     DEPTH: tl.constexpr,
     PIECES: tl.constexpr,
     KIND: tl.constexpr,
+    EARLY: tl.constexpr = False,
 ):
     """z = a b^T + bias, which is kept where KEEP; then planes of rho(z), or, where there are OUTPUTS, their products
     with the output layer's weights, a share for each tile of columns: (tiles of columns, OUTPUTS, rows).
     """
+    begin(EARLY)
     SPAN: tl.constexpr = COLUMNS // PIECES
     tiles = width // COLUMNS
     row = (tl.program_id(0) // tiles) * ROWS
@@ -132,7 +145,7 @@ def layer_kernel(
         column = start + tl.arange(0, SPAN)
         z = parts[piece] + tl.load(bias_pointer + network * width + column)[None, :]
         if KEEP:
-            inner.store([row, start], z)
+            inner.store([row, start], kept(z, SPLIT))
         if KIND > 0:
             constant, turn, rest = plain_constants(frequency_pointer, network)
             value = derivative(z, constant, turn, rest, KIND, 0)

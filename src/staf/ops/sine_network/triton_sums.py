@@ -6,6 +6,7 @@ import triton
 import triton.language as tl
 
 from staf.ops.sine_network.triton_layer import encoded
+from staf.ops.triton_early import begin
 
 
 @triton.jit
@@ -18,12 +19,14 @@ def split_kernel(
     SPLIT: tl.constexpr,
     LAYERS: tl.constexpr,
     SIDE: tl.constexpr,
+    EARLY: tl.constexpr = False,
 ):
     """Planes of every layer's weights (networks, width, width), and of the transposed ones.
 
     out is (4, LAYERS, networks, width, width): high, low, high and low transposed; unless SPLIT, high and high
-    transposed, and the largest |weight| goes to its place in largest, (LAYERS, networks).
+    transposed, and the largest |weight| of each tile goes to largest, (LAYERS, networks, tiles).
     """
+    begin(EARLY)
     tiles = tl.cdiv(width, SIDE)
     layer = tl.program_id(2)
     network = tl.program_id(1).to(tl.int64)
@@ -47,7 +50,8 @@ def split_kernel(
         tl.store(out + 3 * kind + turned, tl.trans(low), mask=tl.trans(inside))
     else:
         tl.store(out + kind + turned, tl.trans(high), mask=tl.trans(inside))
-        tl.atomic_max(largest_pointer + layer * networks + network, tl.max(tl.abs(tile)))
+        to = largest_pointer + (layer * networks + network) * tiles * tiles + tl.program_id(0)
+        tl.store(to, tl.max(tl.abs(tile)))
 
 
 @triton.jit
@@ -57,8 +61,7 @@ def weight_sums_kernel(
     a_high,
     a_low,
     partial_pointer,
-    scale_pointer,
-    networks,
+    factor_pointer,
     height,
     width,
     share,
@@ -67,11 +70,13 @@ def weight_sums_kernel(
     COLUMNS: tl.constexpr,
     DEPTH: tl.constexpr,
     ROWS: tl.constexpr,
+    EARLY: tl.constexpr = False,
 ):
     """sum_m g[m, n] a[m, k] over a slot's rows, of each network of each layer: (layers networks, slots, n, k).
 
-    Unless SPLIT, scale is (layers, 2, networks), with the factor that g was stored with in the second row.
+    Unless SPLIT, factor (layers, networks) is what g was stored with.
     """
+    begin(EARLY)
     first = tl.program_id(0) * COLUMNS
     second = tl.program_id(1) * DEPTH
     slot = tl.program_id(2) % slots
@@ -88,7 +93,7 @@ def weight_sums_kernel(
             total = tl.dot(g_rest.T, a, total)
             total = tl.dot(g.T, a_rest, total)
     if not SPLIT:
-        total *= 1.0 / tl.load(scale_pointer + (network // networks * 2 + 1) * networks + network % networks)
+        total *= 1.0 / tl.load(factor_pointer + network)
     column = (first + tl.arange(0, COLUMNS))[:, None]
     k = (second + tl.arange(0, DEPTH))[None, :]
     tl.store(partial_pointer + (tl.program_id(2).to(tl.int64) * width + column) * width + k, total)

@@ -19,6 +19,7 @@ from staf.ops.sine_series.loop import Five, Four
 from staf.ops.sine_series.triton_finish import finish_kernel, finish_shared_kernel
 from staf.ops.sine_series.triton_kernels import gradients_kernel, second_kernel, value_kernel
 from staf.ops.sine_series.triton_shared import few_gradients_kernel, many_gradients_kernel, shared_value_kernel
+from staf.ops.triton_early import early
 
 # With more than FEW_TERMS, angles up to these go to the hardware sine with their whole turns; it cuts the number of
 # turns to 24 bits, so that the error is below 1e-6 up to one turn, and about 1e-5 up to sixteen.
@@ -181,7 +182,7 @@ def _period(width: int, block: int, parts: int) -> int:
 
 
 def finished_shared(
-    partial: Tensor, amplitude: Tensor, slots: int, columns: Tensor, width: int, scaled: bool
+    partial: Tensor, amplitude: Tensor, slots: int, columns: Tensor, width: int, scaled: bool, little: bool = False
 ) -> tuple[Tensor, Tensor]:
     """Add up the slots: the parameters' sums (3, networks, 1, terms) and those of columns (networks, width)."""
     networks, _, terms = amplitude.shape
@@ -205,6 +206,7 @@ def finished_shared(
         BLOCK=4096,
         COLUMNS=8,
         num_warps=8,
+        **early(partial.device, little),
     )
     return out, column_out
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from staf.ops.triton_early import begin
+
 
 @triton.jit
 def finish_kernel(
@@ -52,8 +54,10 @@ def finish_shared_kernel(
     SCALED: tl.constexpr,
     BLOCK: tl.constexpr,
     COLUMNS: tl.constexpr,
+    EARLY: tl.constexpr = False,
 ):
     """Add the slots in order: one parameter's, out is (3, networks, 1, terms), or those of COLUMNS columns' sums."""
+    begin(EARLY)
     index = tl.program_id(0) % programs
     network = (tl.program_id(0) // programs).to(tl.int64)
     if index < 3 * TERMS:

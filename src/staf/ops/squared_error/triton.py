@@ -7,13 +7,17 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from staf.ops import column_sums
 from staf.ops.linear.triton_kernels import finish_kernel
+from staf.ops.triton_early import begin, early
 
 BLOCK = 4096
 # So many blocks are one program's work at least; up to that, the second launch is saved, and one program of more warps
 # reads them all at once.
 BLOCKS = 4
 PROGRAMS = 132 * 4
+# The name that the largest |gradient| of each block is left by, and of how many blocks that is worth while.
+REACH, MOST_REACHES = "staf_reach", 1024
 
 
 @triton.jit
@@ -38,7 +42,9 @@ def _value_kernel(
     tiles,
     CHANNELS: tl.constexpr,
     BLOCK: tl.constexpr,
+    EARLY: tl.constexpr = False,
 ):
+    begin(EARLY)
     slot = tl.program_id(0) % slots
     network = tl.program_id(0) // slots
     total = tl.zeros((BLOCK,), dtype=tl.float32)
@@ -58,11 +64,14 @@ def _gradient_kernel(
     target_pointer,
     weight_pointer,
     out_pointer,
+    reach_pointer,
     elements,
     blocks,
     CHANNELS: tl.constexpr,
     BLOCK: tl.constexpr,
+    EARLY: tl.constexpr = False,
 ):
+    begin(EARLY)
     network = tl.program_id(0) // blocks
     inside = (tl.program_id(0) % blocks) * BLOCK + tl.arange(0, BLOCK)
     weight, difference = _weighted(
@@ -70,7 +79,9 @@ def _gradient_kernel(
     )
     grad = tl.load(grad_pointer + network) * (2.0 / CHANNELS)
     out = out_pointer + network.to(tl.int64) * elements + inside
-    tl.store(out, grad * weight * difference, mask=inside < elements)
+    result = grad * weight * difference
+    tl.store(out, result, mask=inside < elements)
+    tl.store(reach_pointer + tl.program_id(0), tl.max(tl.abs(result)))
 
 
 def value(prediction: Tensor, target: Tensor, weight: Tensor) -> Tensor:
@@ -82,7 +93,7 @@ def value(prediction: Tensor, target: Tensor, weight: Tensor) -> Tensor:
     slots = max(1, triton.cdiv(blocks, max(1, tiles)))
     partial = torch.empty(networks, slots, device=prediction.device, dtype=torch.float32)
     given = [tensor.contiguous() for tensor in (prediction, target, weight)]
-    options = {"CHANNELS": channels, "BLOCK": BLOCK, "num_warps": 8}
+    options = {"CHANNELS": channels, "BLOCK": BLOCK, "num_warps": 8} | early(prediction.device)
     if 1 < blocks <= BLOCKS:
         options |= {"BLOCK": triton.next_power_of_2(elements), "num_warps": 16}
         tiles = 1
@@ -96,11 +107,15 @@ def value(prediction: Tensor, target: Tensor, weight: Tensor) -> Tensor:
 
 
 def gradient(grad: Tensor, prediction: Tensor, target: Tensor, weight: Tensor) -> Tensor:
-    """2 grad w (p - y) / c, shaped as the prediction; grad is (networks,)."""
+    """2 grad w (p - y) / c, shaped as the prediction; grad is (networks,). Its blocks' largest are left with it."""
     networks, points, channels = prediction.shape
     out = torch.empty(prediction.shape, device=prediction.device, dtype=torch.float32)
     blocks = triton.cdiv(points * channels, 1024)
+    reach = torch.empty(networks, blocks, device=prediction.device, dtype=torch.float32)
     given = [tensor.contiguous() for tensor in (grad, prediction, target, weight)]
+    options = {"CHANNELS": channels, "BLOCK": 1024} | early(prediction.device)
     with torch.cuda.device(prediction.device):
-        _gradient_kernel[(networks * blocks,)](*given, out, points * channels, blocks, CHANNELS=channels, BLOCK=1024)
+        _gradient_kernel[(networks * blocks,)](*given, out, reach, points * channels, blocks, **options)
+    if blocks <= MOST_REACHES:
+        column_sums.leave(out, reach, REACH)
     return out

@@ -1,4 +1,4 @@
-"""Adam on CUDA in two launches, however many parameters there are: count the step, update everything.
+"""Adam on CUDA in one launch for up to 32 parameters.
 
 torch's fused Adam launches twice for each group of rates and gives a 256 x 256 matrix to a single block, which costs a
 fifth of a small step. The formula is torch's.
@@ -15,6 +15,8 @@ import torch
 import triton
 import triton.language as tl
 from torch import Tensor
+
+from staf.ops.triton_early import begin, early
 
 BLOCK = 512
 BETAS = (0.9, 0.999)
@@ -33,15 +35,22 @@ def _adam_kernel(
     square_pointer,
     rate_pointer,
     step_pointer,
+    ended_pointer,
     MEMBERS: tl.constexpr,
     BETA1: tl.constexpr,
     BETA2: tl.constexpr,
     LOG2_BETA1: tl.constexpr,
     LOG2_BETA2: tl.constexpr,
     EPSILON: tl.constexpr,
+    LAST: tl.constexpr,
     BLOCK: tl.constexpr,
+    EARLY: tl.constexpr = False,
 ):
-    """One block of one parameter; its row of the table is (member, group, first element, size, place in the buffer)."""
+    """One block of one parameter; its row of the table is (member, group, first element, size, place in the buffer).
+
+    Steps before this one were counted. In the LAST launch of a step the program that ends last counts it.
+    """
+    begin(EARLY)
     row = table_pointer + tl.program_id(0) * 5
     member = tl.load(row)
     inside = tl.load(row + 2) + tl.arange(0, BLOCK)
@@ -52,7 +61,7 @@ def _adam_kernel(
     for which in tl.static_range(1, MEMBERS):
         address = tl.where(member == which, gradients[which].to(tl.int64), address)
     gradient = tl.load(address.to(tl.pointer_type(tl.float32)) + inside, mask=exists, other=0.0)
-    step = tl.load(step_pointer)
+    step = tl.load(step_pointer) + 1
     mean = tl.load(mean_pointer + place, mask=exists, other=0.0)
     square = tl.load(square_pointer + place, mask=exists, other=0.0)
     rate = tl.load(rate_pointer + tl.load(row + 1))
@@ -65,6 +74,12 @@ def _adam_kernel(
     tl.store(parameter_pointer + place, parameter - rate / correction1 * mean / denominator, mask=exists)
     tl.store(mean_pointer + place, mean, mask=exists)
     tl.store(square_pointer + place, square, mask=exists)
+    if LAST:
+        # Everyone has read the counter, all threads of this program included, before the last one moves it.
+        tl.debug_barrier()
+        if tl.atomic_add(ended_pointer, 1) == tl.num_programs(0) - 1:
+            tl.store(ended_pointer, 0)
+            tl.store(step_pointer, step)
 
 
 class FlatAdam(torch.optim.Optimizer):
@@ -83,6 +98,7 @@ class FlatAdam(torch.optim.Optimizer):
         self.flat = torch.zeros(sum(sizes), device=rates.device)
         self.mean, self.square = torch.zeros_like(self.flat), torch.zeros_like(self.flat)
         self.count = torch.zeros((), device=rates.device)
+        self.ended = torch.zeros((), device=rates.device, dtype=torch.int32)
         rows: list[list[np.ndarray]] = [[] for _ in range(0, len(self.members), TOGETHER)]
         start = 0
         for index, parameter in enumerate(self.members):
@@ -105,7 +121,6 @@ class FlatAdam(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
-        self.count.add_(1)
         for number, table in enumerate(self.tables):
             members = self.members[number * TOGETHER : (number + 1) * TOGETHER]
             gradients = tuple(
@@ -120,11 +135,14 @@ class FlatAdam(torch.optim.Optimizer):
                 self.square,
                 self.rates,
                 self.count,
+                self.ended,
                 MEMBERS=len(members),
                 BETA1=BETAS[0],
                 BETA2=BETAS[1],
                 LOG2_BETA1=math.log2(BETAS[0]),
                 LOG2_BETA2=math.log2(BETAS[1]),
                 EPSILON=1e-8,
+                LAST=number == len(self.tables) - 1,
                 BLOCK=BLOCK,
+                **early(table.device),
             )

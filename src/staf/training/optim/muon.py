@@ -73,17 +73,17 @@ class Muon(torch.optim.Optimizer):
                 if parameter.grad is not None:
                     by_shape.setdefault(parameter.shape, []).append(parameter)
             for shape, parameters in by_shape.items():
-                updates = []
+                gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+                buffers = []
                 for parameter in parameters:
-                    gradient = parameter.grad
-                    assert gradient is not None
                     state = self.state[parameter]
                     if "momentum_buffer" not in state:
                         state["momentum_buffer"] = torch.zeros_like(parameter)
-                    buffer = state["momentum_buffer"]
-                    buffer.mul_(momentum).add_(gradient)
-                    updates.append(torch.add(gradient, buffer, alpha=momentum))
+                    buffers.append(state["momentum_buffer"])
+                # One launch for all matrices of a shape.
+                torch._foreach_mul_(buffers, momentum)
+                torch._foreach_add_(buffers, gradients)
+                updates = torch._foreach_add(gradients, buffers, alpha=momentum)
                 scale = 0.2 * max(shape[-2:]) ** 0.5
-                directions = orthogonalise(torch.stack(updates))
-                for parameter, direction in zip(parameters, directions, strict=True):
-                    parameter.sub_(direction * (group["lr"] * scale))
+                directions = orthogonalise(torch.stack(updates)) * (group["lr"] * scale)
+                torch._foreach_sub_(parameters, list(directions))

@@ -6,6 +6,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from staf.ops.triton_early import begin, early
+
 
 @triton.jit
 def _note_kernel(
@@ -18,7 +20,9 @@ def _note_kernel(
     networks,
     GROUPS: tl.constexpr,
     BLOCK: tl.constexpr,
+    EARLY: tl.constexpr = False,
 ):
+    begin(EARLY)
     step = tl.load(counter_pointer)
     group = tl.arange(0, GROUPS)
     rates = tl.load(table_pointer + step * groups + group, mask=group < groups, other=0.0)
@@ -50,4 +54,5 @@ def note_step(counter: Tensor, table: Tensor, rates: Tensor, loss: Tensor, losse
         GROUPS=triton.next_power_of_2(groups),
         BLOCK=128,
         num_warps=1,
+        **early(counter.device),
     )
