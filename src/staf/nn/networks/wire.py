@@ -86,6 +86,7 @@ SPEC = NetworkSpec(
     },
     restoration={
         "super_resolution": Settings(9.84e-3, constants={"omega0": 3.28, "hidden_omega0": 3.28, "sigma0": 4.02}),
+        "tomography": Settings(1.5e-3, constants={"omega0": 5.0, "hidden_omega0": 5.0, "sigma0": 10.0}),
         "denoising": Settings(4.92e-3, constants={"omega0": 3.28, "hidden_omega0": 3.28, "sigma0": 4.02}),
     },
     scene={
