@@ -15,6 +15,10 @@ from staf._scratch import scratch_name, sweep_once
 class WriteError(OSError):
     """A file could not be written; whatever stood at its path is untouched."""
 
+    def __str__(self) -> str:
+        # Without the system's error number, which an OSError puts first.
+        return str(self.strerror)
+
 
 @contextlib.contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import signal
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from staf._files import WriteError
 from staf.api import load
 from staf.cli.terminal import Terminal
 
@@ -144,6 +146,16 @@ def test_a_disk_that_fills_during_training_does_not_cost_the_model(staf, picture
     rescued = line.rpartition("the fitted model is in ")[2]
     assert load(rescued).metadata["steps"] == 2
     assert not list(tiny_disk.rglob("*.safetensors"))
+
+
+def test_a_model_that_can_be_saved_nowhere_says_why(staf, picture, monkeypatch):
+    def save(self, path):
+        raise WriteError(errno.EFBIG, f"cannot write {path}: File too large")
+
+    monkeypatch.setattr("staf.api.Fit.save", save)
+    line = staf("fit", picture, "--steps", 1, "--width", 24, "--depth", 2, "--no-progress").refused()
+    assert line.startswith("the fitted model cannot be saved anywhere: cannot write runs/picture-staf-")
+    assert line.count("File too large") == 3
 
 
 def test_a_disk_that_fills_does_not_end_a_fit_or_cost_its_checkpoint(staf, picture, tiny_disk, monkeypatch, here):

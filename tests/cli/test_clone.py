@@ -29,7 +29,7 @@ def test_a_patch_is_cloned_at_a_place(staf, picture, here):
 def test_mistakes(staf, picture):
     Image(np.zeros((9, 9), np.uint8)).save("small.png")
     assert "must have SOURCE's 16x16" in staf("clone", picture, picture, "--mask", "small.png").refused()
-    assert "the same channels" in staf("clone", picture, "small.png", "--mask", "small.png").refused()
+    assert "the same number of channels" in staf("clone", picture, "small.png", "--mask", "small.png").refused()
     Image(np.zeros((16, 16), np.uint8)).save("black.png")
     assert "and white is nowhere in it" in staf("clone", picture, picture, "--mask", "black.png").refused()
     Image(np.full((16, 16), 255, np.uint8)).save("white.png")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import resource
+import signal
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import pytest
 
 import staf.kinds as kinds
 from staf import __version__, api
+from staf.cli import main
 from staf.cli.terminal import Terminal
 from staf.cli.verbs import VERBS
 
@@ -59,6 +61,7 @@ def test_mistakes_in_the_options_are_one_line(staf, words, message):
 def test_every_verb_has_help_in_which_every_option_is_described(staf, verb):
     ran = staf(verb, "--help")
     assert ran.code == 0
+    assert "default: None" not in ran.out
     for field in dataclasses.fields(VERBS[verb].load().options_for([])):
         assert field.name.rstrip("_").replace("_", "-") in ran.out.lower()
 
@@ -93,6 +96,22 @@ def test_work_that_fails_before_it_writes_leaves_no_folder(staf, here, picture, 
         with pytest.raises(RuntimeError, match="out of luck"):
             staf(verb, picture, "--steps", 2, "--model", "siren", *out)
         assert sorted(path.name for path in here.iterdir()) == ["mine", "picture.png"]
+
+
+def test_a_process_that_ends_by_ctrl_c_ignores_the_next_one(monkeypatch, capsys):
+    def stopped(*arguments):
+        raise KeyboardInterrupt
+
+    previous = signal.getsignal(signal.SIGINT)
+    # The package offers the function under the name of its module.
+    monkeypatch.setattr(sys.modules["staf.cli.main"], "dispatch", stopped)
+    try:
+        assert main(["fit"]) == 130
+        assert signal.getsignal(signal.SIGINT) == previous
+        assert main() == 130
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, previous)
 
 
 def test_completion_scripts_know_verbs_and_options(staf):

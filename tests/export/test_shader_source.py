@@ -158,7 +158,7 @@ def test_the_example_of_the_documentation(browser: GpuBrowser, tmp_path: Path):
 @pytest.mark.parametrize("language", RUNNERS)
 def test_what_shaders_cannot_hold_is_refused(language: str, tmp_path: Path):
     export, _ = RUNNERS[language]
-    with pytest.raises(ExportError, match=r"198,975 numbers, and a shader can hold 16,384; use .html, .onnx or .c"):
+    with pytest.raises(ExportError, match=r"198,975 parameters, and a shader can hold 16,384; use .html, .onnx or .c"):
         export(FittedField(make("staf", width=256, depth=4), {}), tmp_path / "f.txt")
     with pytest.raises(ExportError, match="to 5 values"):
         export(FittedField(make("staf", outputs=5), {}), tmp_path / "f.txt")

@@ -112,7 +112,7 @@ def test_arguments_without_effect_are_refused(name: str, arguments: dict[str, An
         ({"law": "theorm"}, "did you mean 'theorem'"),
         ({"weights": "sirens"}, "did you mean 'siren'"),
         ({"sharing": "neurons"}, "did you mean 'neuron'"),
-        ({"sharing": "xyz"}, "The choices are: layer, neuron, network"),
+        ({"sharing": "xyz"}, "the choices are layer, neuron, network"),
         ({"train": ("phases",)}, "did you mean 'phase'"),
         ({"spread": "evn"}, "did you mean 'even'"),
     ],

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import errno
 import io
 import json
 import re
@@ -14,6 +15,7 @@ import pytest
 import torch
 
 import staf
+from staf._files import WriteError
 from staf.reports import RunError, check_folder, configuration, report_html, write_run
 from tests.reports.conftest import small_fit, small_image
 
@@ -82,6 +84,20 @@ def test_a_failing_report_loses_nothing_else(fit: staf.Fit, tmp_path: Path, monk
         write_run(fit, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [name for name in FILES if name != "report.html"]
     assert staf.load(tmp_path / "model.safetensors").render().shape == fit.signal.shape
+
+
+def test_a_page_that_cannot_be_written_is_not_linked(
+    fit: staf.Fit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(path: Path, text: str) -> None:
+        if path.name == "view.html":
+            raise WriteError(errno.ENOSPC, "the disk is full")
+        path.write_text(text)
+
+    monkeypatch.setattr("staf.reports.run_folder.atomic_write", write)
+    with pytest.raises(RunError, match=r"but not view\.html: the disk is full$"):
+        write_run(fit, tmp_path)
+    assert "view.html" not in (tmp_path / "report.html").read_text()
 
 
 @pytest.mark.parametrize(("dtype", "suffix"), [("uint8", ".png"), ("uint16", ".png"), ("float32", ".tiff")])

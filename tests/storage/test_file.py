@@ -253,6 +253,14 @@ def test_weights_of_another_type_are_refused(tmp_path):
         load_field(path)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_weights_stored_in_half_precision_are_computed_with_in_float32(tmp_path, dtype):
+    field = small_siren()
+    save_field(tmp_path / "f.safetensors", field.to(dtype), {})
+    loaded, _ = load_field(tmp_path / "f.safetensors")
+    assert torch.equal(loaded(torch.zeros(3, 2)), field.float()(torch.zeros(3, 2)))
+
+
 def test_what_only_the_safetensors_library_notices_is_a_file_error(tmp_path):
     path = tmp_path / "f.safetensors"
     save_field(path, small_siren(), {})

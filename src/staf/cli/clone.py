@@ -65,8 +65,8 @@ def run(options: Clone, terminal: Terminal) -> int:
     target, source, mask = _image(options.file), _image(options.source), _image(options.mask)
     if target.out_features != source.out_features:
         raise UserError(
-            f"both pictures must have the same channels, got {target.out_features} in {options.file} and "
-            f"{source.out_features} in {options.source}"
+            f"both pictures must have the same number of channels, got {target.out_features} in {options.file} and "
+            f"{source.out_features} in {options.source}: convert one of them"
         )
     if mask.shape != source.shape:
         raise UserError(f"--mask must have SOURCE's {_size(source)} pixels, got {_size(mask)}")

@@ -89,7 +89,7 @@ def _run(options: Fit, terminal: Terminal, *, first: bool) -> int:
     run = None if options.continue_ is None else earlier(options.continue_)
     options = _with_config(options, run)
     if options.file is None:
-        raise UserError("FILE is missing (see staf fit --help)")
+        raise UserError(f"FILE is missing (see {terminal.command[0]} fit --help)")
     options.use_threads()
     terminal.quiet = options.quiet
     signal = options.open(options.file)

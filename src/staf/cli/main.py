@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any, TextIO, Union
@@ -49,6 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as leave:
         return leave.code if isinstance(leave.code, int) else 0
     except KeyboardInterrupt as stop:
+        if argv is None:
+            # The process ends: another Ctrl-C while libraries are unloaded would only show their tracebacks.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         tell(f"\nstaf: {str(stop) or 'stopped by Ctrl-C'}")
         return stop.exit_code if isinstance(stop, Stopped) else INTERRUPTED
     except BrokenPipeError:

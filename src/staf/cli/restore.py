@@ -44,7 +44,7 @@ class Restore(RestorationOptions):
     fit is not better; the command says which. --scale alone is `staf upscale`, and --photons alone `staf denoise`.
     """
 
-    mask: Annotated[Path | None, arg(metavar="FILE")] = None
+    mask: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """An image of the same size as what is observed: white where pixels are missing."""
     keep: Number = None
     """Keep only this share of the pixels, at random, and measure against the image as it was."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from signal import SIGINT
 from typing import TYPE_CHECKING
 
-from staf.cli.errors import Stopped, UserError
+from staf.cli.errors import Stopped, UserError, sentence
 from staf.cli.options import FitOptions
 from staf.cli.terminal import Terminal
 
@@ -105,8 +105,9 @@ def finishing(fit: Fit, folder: Path, terminal: Terminal) -> Iterator[None]:
         # The reader of stdout has left, after everything was written.
         raise
     except (OSError, RunError, MemoryError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        message = f"{reason or type(error).__name__}; the fitted model is in {rescued(fit, folder)}"
+        message, model = sentence(error) or type(error).__name__, rescued(fit, folder)
+        if str(model) not in message:
+            message += f"; the fitted model is in {model}"
         if fit.result.checkpoint is not None:
             raise Stopped(f"{message}; {_where(fit.result.checkpoint, checkpoint)}", SIGINT) from error
         raise UserError(message) from error
@@ -127,15 +128,19 @@ def rescued(fit: Fit, folder: Path) -> Path:
         saved, own = read_header(model).metadata, json.loads(json.dumps(fit.field.metadata))
         if all(saved.get(name) == value for name, value in own.items()):
             return model
+    reasons = []
     for parent in (folder.parent, Path(tempfile.gettempdir()), Path.home()):
-        with contextlib.suppress(OSError):
+        try:
             prefix = f"{folder.name[:60]}-" if parent == folder.parent else "staf-"
             new = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
             try:
                 return fit.save(new / model.name)
             except OSError:
                 shutil.rmtree(new, ignore_errors=True)
-    raise UserError(f"no folder can be written: neither {folder}, nor one beside it, nor {tempfile.gettempdir()}")
+                raise
+        except OSError as error:
+            reasons.append(sentence(error))
+    raise UserError(f"the fitted model cannot be saved anywhere: {'; '.join(reasons)}")
 
 
 def _where(saved: Path, usual: Path) -> str:

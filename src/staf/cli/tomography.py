@@ -47,7 +47,9 @@ class Scan(InverseOptions):
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
     """The sinogram as NPY; with --evaluate an image, or a volume as NPY, NIfTI or DICOM."""
-    beam: Annotated[Literal["parallel", "fan", "cone"] | None, arg(metavar="{parallel,fan,cone}")] = None
+    beam: Annotated[
+        Literal["parallel", "fan", "cone"] | None, arg(metavar="{parallel,fan,cone}", help_behavior_hint="")
+    ] = None
     """The scanner: parallel for a slice and cone for a volume, unless given."""
     views: Count = None
     """With --evaluate: how many views there are (60 unless given)."""

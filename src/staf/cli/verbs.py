@@ -57,17 +57,13 @@ VERBS: dict[str, Verb] = {
     "restore": Verb(
         "staf.cli.restore",
         "fill in missing pixels, take blur away, make finer or denoise; or several of these",
-        (PLOT, ("image", "skimage")),
+        (PLOT, CLASSICAL),
     ),
-    "tomography": Verb(
-        "staf.cli.tomography", "a slice or a volume from X-ray projections", (PLOT, ("image", "skimage"))
-    ),
-    "mri": Verb("staf.cli.mri", "a picture from part of its Fourier transform", (PLOT, ("image", "skimage"))),
+    "tomography": Verb("staf.cli.tomography", "a slice or a volume from X-ray projections", (PLOT, CLASSICAL)),
+    "mri": Verb("staf.cli.mri", "a picture from part of its Fourier transform", (PLOT, CLASSICAL)),
     "clone": Verb("staf.cli.clone", "part of a picture in another one, without a seam"),
     "upscale": Verb("staf.cli.upscale", "an image at several times its resolution", (PLOT, CLASSICAL)),
-    "denoise": Verb(
-        "staf.cli.denoise", "denoise an image; stops by itself, no clean image needed", (PLOT, ("image", "skimage"))
-    ),
+    "denoise": Verb("staf.cli.denoise", "denoise an image; stops by itself, no clean image needed", (PLOT, CLASSICAL)),
     "inspect": Verb("staf.cli.inspect", "what a fitted field has learnt: parameters, activations, spectra", (PLOT,)),
     "theory": Verb("staf.cli.theory", "the paper's results, computed and drawn by name", (PLOT,)),
     "fit-many": Verb("staf.cli.fit_many", "fit a network to each image of a folder, many at once"),

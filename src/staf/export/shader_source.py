@@ -120,7 +120,7 @@ def shader_source(graph: g.Graph, meant: Meaning, language: Language) -> str:
         )
     if graph.parameters > MOST_NUMBERS:
         raise ExportError(
-            f"cannot write {language.name}: the field holds {graph.parameters:,} numbers, and a shader can hold "
+            f"cannot write {language.name}: the field holds {graph.parameters:,} parameters, and a shader can hold "
             f"{MOST_NUMBERS:,}; use .html, .onnx or .c, or fit a narrower network"
         )
     if any(isinstance(step, g.HashGrid) for step in graph.steps):

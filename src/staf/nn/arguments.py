@@ -29,14 +29,16 @@ Real = Annotated[float, Range(-1e12, 1e12)]
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
-    """A sentence with the nearest known name, or all of them.
+    """The end of a message about an unknown name: the nearest, and all that are known.
 
     >>> did_you_mean("sirem", ["siren", "wire"])
-    "did you mean 'siren'? The choices are: siren, wire"
+    "did you mean 'siren'? (the choices are siren, wire)"
+    >>> did_you_mean("xyz", ["siren", "wire"])
+    'the choices are siren, wire'
     """
     nearest = difflib.get_close_matches(name[:100], known, n=1, cutoff=0.5)
-    guess = f"did you mean '{nearest[0]}'? " if nearest else ""
-    return f"{guess}The choices are: {', '.join(known)}"
+    choices = f"the choices are {', '.join(known)}"
+    return f"did you mean '{nearest[0]}'? ({choices})" if nearest else choices
 
 
 def shown(value: object) -> str:
@@ -66,7 +68,7 @@ def check(argument: str, value: Any, kind: Any, bounds: Range | None = None) -> 
         return None if value is None else check(argument, value, inner[0], bounds)
     if origin is Literal:
         if not isinstance(value, str):
-            raise TypeError(f"{argument} must be a string, got {shown(value)}; the choices are: {', '.join(parts)}")
+            raise TypeError(f"{argument} must be a string, got {shown(value)}; the choices are {', '.join(parts)}")
         return choose(argument, value, parts)
     if origin is tuple:
         return _check_tuple(argument, value, parts)

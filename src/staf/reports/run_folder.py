@@ -76,11 +76,13 @@ def write_run(fit: Fit, folder: str | os.PathLike[str], *, overwrite: bool = Fal
     document: Document = {}
     failures: list[str] = []
 
-    def attempt(path: Path, write: Callable[[], None]) -> None:
+    def attempt(path: Path, write: Callable[[], None]) -> bool:
         try:
             write()
         except (OSError, ValueError, RuntimeError, MemoryError) as error:
             failures.append(f"{path.name}: {error or type(error).__name__}")
+            return False
+        return True
 
     def measure() -> None:
         from staf.reports.measures import measures
@@ -111,8 +113,10 @@ def write_run(fit: Fit, folder: str | os.PathLike[str], *, overwrite: bool = Fal
     return paths
 
 
-def _write_view(fit: Fit, path: Path, attempt: Callable[[Path, Callable[[], None]], None]) -> Path | None:
-    """The page that shows the field; none for networks that no page can show, or that would make it large."""
+def _write_view(fit: Fit, path: Path, attempt: Callable[[Path, Callable[[], None]], bool]) -> Path | None:
+    """The page that shows the field; none for networks that no page can show or that would make it large, and where
+    it cannot be written, so that the report does not link to it.
+    """
     from staf.viewer import ExportError, page
 
     numbers = sum(parameter.numel() for parameter in fit.module.parameters())
@@ -122,8 +126,7 @@ def _write_view(fit: Fit, path: Path, attempt: Callable[[Path, Callable[[], None
         text = page(fit.field, half=numbers > MOST_IN_VIEW // 8)
     except ExportError:
         return None
-    attempt(path, lambda: atomic_write(path, text))
-    return path
+    return path if attempt(path, lambda: atomic_write(path, text)) else None
 
 
 def existing(folder: str | os.PathLike[str]) -> list[Path]:

@@ -36,6 +36,7 @@ RESERVED = frozenset(
 OF_CHECKPOINTS = frozenset(("step", "elapsed", "best_loss", "best_step", "position", "chunk", "fingerprint"))
 WEIGHTS = "field/"
 FLOATS = ("F64", "F32", "F16", "BF16")
+_COMPUTED = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.complex32: torch.complex64}
 _BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1}
 
 
@@ -259,7 +260,11 @@ def load_field(path: str | os.PathLike[str], module: nn.Module | None = None) ->
         if len(floats := {kind for kind in header.types.values() if kind in FLOATS}) > 1:
             raise FileError(f"{path} mixes tensors of {' and '.join(sorted(floats))}, which no network of staf does")
     compare_shapes(header, module.state_dict())
-    module.load_state_dict(read_tensors(whole, prefix), assign=own)
+    tensors = read_tensors(whole, prefix)
+    if own:
+        # Half precision is for storage: the formulas are computed in float32 or float64.
+        tensors = {name: tensor.to(_COMPUTED.get(tensor.dtype, tensor.dtype)) for name, tensor in tensors.items()}
+    module.load_state_dict(tensors, assign=own)
     return module, header.metadata
 
 
