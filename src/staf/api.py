@@ -39,7 +39,8 @@ class Fit:
     """The outcome of `staf.fit`: the field, its measures, the history, and the signal beside its reconstruction.
 
     `start` holds the activations' own tensors as they were before the first step, by name; `from_seed` says whether
-    the field was built from the plan and the seed, and not given.
+    the field was built from the plan and the seed, and not given. `returned` says which result a restoration has chosen
+    for the reconstruction, and why; otherwise it is None.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Fit:
         self.device = device
         self.signal: Any = getattr(task, "signal", None)
         self.notes = [*getattr(self.signal, "notes", []), *result.notes]
+        self.returned: str | None = None
         metadata = {
             **task.metadata(),
             "seed": result.seed,
@@ -110,7 +112,7 @@ class Fit:
 
     def return_instead(self, signal: Signal, note: str) -> None:
         """Take `signal` for the reconstruction, and say why: a restoration may do better than its field alone."""
-        self._reconstruction = signal
+        self._reconstruction, self.returned = signal, note
         self.notes.append(note)
 
     def render(self, **how: Any) -> Any:

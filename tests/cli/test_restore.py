@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -47,6 +49,7 @@ def test_a_hole_is_filled_and_the_rest_is_what_was_seen(staf, waves):
     ran = staf("restore", "holed.png", "--mask", "mask.png", "--steps", 5)
     assert ran.code == 0, ran.err
     assert "the result is not the fit but" in ran.out
+    assert "24x24 grey, uint8, fitted by staf" in Path("runs/holed-restore/report.html").read_text()
     restored = open_signal("runs/holed-restore/restored.png").array.astype(float).squeeze()
     assert np.abs(restored - truth)[hole > 0].mean() < 15
     assert np.abs(restored - truth)[hole == 0].mean() < 4

@@ -23,6 +23,12 @@ def test_a_known_object_is_scanned_and_measured(staf, slab, here):
     assert document["beam"] == "parallel"
     names = {path.name for path in (here / "r").iterdir()}
     assert {"reconstruction.npy", "reconstruction.png", "comparison.png", "metrics.json", "report.html"} <= names
+    report = (here / "r" / "report.html").read_text()
+    assert f"<dt>PSNR</dt><dd>{document['metrics']['psnr']:.2f}<" in report
+    assert "The result is not the fit but SART with total variation" in report
+    # The dot beside the fit's curve is the fit's, whatever was returned.
+    assert f"{document['fit_metrics']['psnr']:.2f} dB, all points" in report
+    assert "every step sees all that is observed" in report
 
 
 def test_a_sinogram_comes_back_in_attenuation_per_length(staf, slab, here):

@@ -29,9 +29,9 @@ COLUMN_INCHES = 2.7
 def inspect_figure(field: FittedField, start: Mapping[str, Tensor] | None = None) -> Figure:
     """Everything worth seeing of a `FittedField`, a column per layer.
 
-    Rows: the activation rho(x) over the inputs it meets, its sinusoids as lines of height |C| at Omega, and the power
-    spectrum of the layer's outputs over the signal. `start` is `Fit.start`; without it, a field whose file says that it
-    was built from its seed is built again, and for others only the end is drawn.
+    Rows: the activation rho(x) over the distribution of its inputs, its sinusoids as lines of height |C| at Omega, and
+    the power spectrum of the layer's outputs over the signal. `start` is `Fit.start`; without it, a field whose file
+    says that it was built from its seed is built again, and for others only the end is drawn.
 
     >>> import numpy as np, staf
     >>> fit = staf.fit(np.eye(8, dtype=np.float32), field=staf.staf(2, 1, width=8, depth=2), steps=1, progress=False)
@@ -91,7 +91,7 @@ def draw_activation(axes: Axes, curve: ActivationCurves) -> None:
     below.set_axis_off()
     axes.set_zorder(below.get_zorder() + 1)
     axes.set_frame_on(False)
-    axes.fill_between([], [], color=INPUTS, alpha=0.7, label="inputs it meets")
+    axes.fill_between([], [], color=INPUTS, alpha=0.7, label="its inputs")
     if curve.before is not None and curve.trained:
         lines = axes.plot(curve.x, curve.before.T, color=BEFORE, linestyle=(0, (4, 2)), linewidth=1.3)
         lines[0].set_label("before training")

@@ -180,7 +180,9 @@ def batch(s: Situation) -> Choice:
     else:
         largest = VOLUME_BATCH if s.in_features > 2 or s.points > WHOLE_PICTURE else s.points
     if s.points <= largest:
-        return Choice(f"every step sees all {s.points:,} points", recipe={"batch": None})
+        # What mixes all samples, such as projections, is one point.
+        seen = f"all {s.points:,} points" if s.points > 1 else "all that is observed"
+        return Choice(f"every step sees {seen}", recipe={"batch": None})
     reason = f"steps of {largest:,} of the {s.points:,} points: many cheap steps gain more per second"
     return Choice(reason, recipe={"batch": largest})
 

@@ -25,7 +25,7 @@ def report_html(fit: Fit, measures: Document, view: str | None = None) -> str:
         sections.heading(fit, view),
         sections.numbers(fit, measures),
         sections.look(fit),
-        sections.training(fit, measures),
+        sections.training(fit),
         sections.activations(fit),
         sections.settings(fit),
         sections.reproduce(fit),

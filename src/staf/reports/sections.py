@@ -42,9 +42,10 @@ def heading(fit: Fit, view: str | None = None) -> str:
         return f"<header><h1>Fit of a task</h1><p class='lead'>{text(network)}</p></header>"
     link = "" if view is None else f'<p class="lead"><a href="{text(view)}">Open in the viewer</a></p>'
     source = f" from <bdi>{text(_name(fit))}</bdi>" if _name(fit) else ""
+    described = fit.reconstruction if _truth_is_unknown(fit) else fit.signal
     return (
         f"<header><h1><bdi>{text(fit.signal.name)}</bdi></h1>"
-        f'<p class="lead">{text(fit.signal.view.describe())}{source}, fitted by {text(network)}</p>{link}</header>'
+        f'<p class="lead">{text(described.view.describe())}{source}, fitted by {text(network)}</p>{link}</header>'
     )
 
 
@@ -77,7 +78,9 @@ def numbers(fit: Fit, measures: Document) -> str:
         for name, value, unit, main_tile in tiles
     )
     words = [f"Measured with {measures['protocol']}."] if "protocol" in measures else []
-    if hasattr(fit.task, "truth") and fit.task.truth is None:
+    if fit.returned is not None:
+        words.append(f"{fit.returned[0].upper()}{fit.returned[1:]}.")
+    if _truth_is_unknown(fit):
         words.append("PSNR of the fit to what was observed: without the truth, no number says how good the result is.")
     if measures.get("psnr_of_baseline") is not None:
         words.append(f"For scale: {measures['baseline']} alone has {measures['psnr_of_baseline']:.2f} dB.")
@@ -117,22 +120,24 @@ def _alone(fit: Fit) -> str:
     )
 
 
-def training(fit: Fit, measures: Document) -> str:
+def training(fit: Fit) -> str:
     """The PSNR curve, and why training ended."""
-    chart = psnr_chart(fit.history.psnr, _measure(measures, "psnr"))
+    # The fit's own measure: the report's may be of a result that another method returned.
+    chart = psnr_chart(fit.history.psnr, fit.metrics.get("psnr"))
     reasons = "".join(f"<li>{text(reason)}</li>" for reason in made.reasons(fit))
-    notes = "".join(f"<li>{text(note)}</li>" for note in fit.notes)
+    notes = "".join(f"<li>{text(note)}</li>" for note in fit.notes if note != fit.returned)
     remarks = f"<h3>Worth knowing</h3><ul>{notes}</ul>" if notes else ""
+    against = " of the fit, against the truth" if getattr(fit.task, "truth", None) is not None else ""
     return (
         '<section><div class="pair"><div><h2>Training</h2><p class="explain">Each step\'s batch before its update: '
-        "mean and range of neighbouring steps. The dot is the final measure. "
+        f"mean and range of neighbouring steps. The dot is the final measure{against}. "
         f"Ended: {text(fit.stopped)}.</p>{chart}</div>"
         f"<div><h2>The plan, and why</h2><ul>{reasons}</ul>{remarks}</div></div></section>"
     )
 
 
 def activations(fit: Fit) -> str:
-    """Every activation before and after training, over the inputs it meets."""
+    """Every activation before and after training, over the distribution of its inputs."""
     curves = activation_curves(fit.module, fit.start, in_features=fit.task.in_features)
     if not curves:
         return ""
@@ -143,7 +148,7 @@ def activations(fit: Fit) -> str:
         key = '<span><svg viewBox="0 0 28 12"><path class="line before" d="M0 6H28"/></svg>before</span>' + key
     else:
         key = key.replace("after training", "fixed, not trained")
-    key += '<span><svg viewBox="0 0 28 12"><path class="area inputs" d="M0 0H28V12H0Z"/></svg>inputs it meets</span>'
+    key += '<span><svg viewBox="0 0 28 12"><path class="area inputs" d="M0 0H28V12H0Z"/></svg>its inputs</span>'
     table = _sinusoid_table(curves)
     return (
         '<section><h2>Activations</h2><p class="explain">What each layer computes, drawn where the central 99% of its '
@@ -192,6 +197,11 @@ def without_folders(words: str) -> str:
     "there are no weights at 'w.bin'"
     """
     return re.sub(r"(?<![\w.:])(?:/|[A-Za-z]:\\)(?:[^\s'\"/\\]+[/\\])+", "", words)
+
+
+def _truth_is_unknown(fit: Fit) -> bool:
+    """Whether the fit is of a task that restores something of which only observations are known."""
+    return hasattr(fit.task, "truth") and fit.task.truth is None
 
 
 def _name(fit: Fit) -> str:
