@@ -279,3 +279,8 @@ def test_a_table_that_nobody_reads_to_its_end_ends_the_command_like_any_line(mon
         monkeypatch.setattr("sys.stdout", pipe)
         with pytest.raises(BrokenPipeError):
             Terminal(["staf"]).table("a", ["b"], [["c"]])
+
+
+def test_a_pipe_in_place_of_a_file_is_refused_and_not_waited_for(staf, here):
+    os.mkfifo(here / "pipe.png")
+    assert "it is not a regular file" in staf("fit", "pipe.png").refused()

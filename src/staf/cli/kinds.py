@@ -48,6 +48,9 @@ def kind_of(words: Sequence[str], default: str = DEFAULT) -> str:
         folder = kind_of_folder(path) if path.is_dir() else None
         if folder is not None:
             return folder.name
+        # A pipe would be waited for.
+        if not path.is_file():
+            continue
         try:
             with open(path, "rb") as file:
                 format = recognise(file.read(HEAD_BYTES), path.suffix)
