@@ -204,8 +204,6 @@ def fit(
         if recipe is not None and recipe != saved.recipe:
             raise FileError(f"{resume} was made by another recipe: leave recipe out to continue with its own")
         check_budget(resume, saved.recipe, steps=steps, seconds=seconds, target_db=target_db)
-        if plan is None:
-            recipe = saved.recipe
     signal: Any = source if isinstance(source, Task) else as_signal(source)
     if plan is None:
         budget = Budget(steps, seconds, target_db)

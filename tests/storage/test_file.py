@@ -18,7 +18,8 @@ from staf._files import WriteError
 from staf.kinds import Audio, Grid, Image, Shape, Video
 from staf.signals import SignalError
 from staf.storage import file
-from staf.storage.file import FileError, load_field, read_header, save_field
+from staf.storage.file import load_field, save_field
+from staf.storage.header import MAX_HEADER_BYTES, FileError, read_header
 from tests.training.problem import small_siren
 
 STORED = Path(__file__).parent.parent / "data" / "format-1.safetensors"
@@ -351,7 +352,7 @@ def test_deep_nesting_is_a_broken_header(tmp_path):
     raw = b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     with pytest.raises(FileError, match="broken header"):
         read_header(forge(tmp_path / "f.safetensors", raw))
-    assert len(raw) < file.MAX_HEADER_BYTES
+    assert len(raw) < MAX_HEADER_BYTES
 
 
 @pytest.mark.parametrize("inner", [False, True])

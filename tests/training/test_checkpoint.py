@@ -12,7 +12,7 @@ import torch
 
 from staf.nn import finer, siren
 from staf.planning.recipes import default
-from staf.storage import FileError, file, load_field
+from staf.storage import FileError, file, load_field, read_header
 from staf.training import Checkpoint, Interrupted, Recipe, run
 from tests.training.problem import picture, small_siren, small_staf, task
 
@@ -150,7 +150,7 @@ def test_the_same_shapes_with_other_constants_are_another_network(tmp_path):
 def test_altered_checkpoints_are_refused(tmp_path, changes):
     path = tmp_path / "c.safetensors"
     interrupt_at(5, path)
-    header = file.read_header(path)
+    header = read_header(path)
     file.write(path, file.read_tensors(header), {**header.metadata, **changes})
     with pytest.raises(FileError):
         Checkpoint.load(path)

@@ -20,7 +20,7 @@ _FOR_USERS = (
     ("staf._extras", "MissingExtra"),
     ("staf._files", "WriteError"),
     ("staf.export.errors", "ExportError"),
-    ("staf.storage.file", "FileError"),
+    ("staf.storage.header", "FileError"),
     ("staf.reports.errors", "RunError"),
     ("staf.signals.errors", "SignalError"),
 )

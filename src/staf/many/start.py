@@ -19,7 +19,8 @@ from staf.many.plans import Planner
 from staf.many.reptile import Reptile
 from staf.ops.execution import Execution
 from staf.planning.plans import Budget, Plan, points_of
-from staf.storage.file import FileError, Header, build_empty, compare_shapes, read_header, read_tensors, write
+from staf.storage.file import build_empty, compare_shapes, read_tensors, write
+from staf.storage.header import FileError, Header, read_header
 from staf.tasks import task_for
 from staf.training import Recipe
 from staf.training.optim.learnt import LearntRates

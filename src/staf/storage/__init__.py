@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from staf.storage.file import FileError, load_field, read_header, save_field
+from staf.storage.file import load_field, save_field
 from staf.storage.folder import FieldFolder
+from staf.storage.header import FileError, read_header
 
 __all__ = ["FieldFolder", "FileError", "load_field", "read_header", "save_field"]

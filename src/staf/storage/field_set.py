@@ -13,8 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import Dataset
 
-from staf.storage.file import FieldMetadata, FileError, Header, build_empty, compare_shapes, read_header, read_tensors
+from staf.storage.file import FieldMetadata, build_empty, compare_shapes, read_tensors
 from staf.storage.folder import INDEX, FieldFolder
+from staf.storage.header import FileError, Header, read_header
 from staf.storage.sets.folder import SET, SetFolder, entries_of, read_settings
 from staf.storage.sets.index import Entry, SetIndex
 from staf.storage.sets.place import Place

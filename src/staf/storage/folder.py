@@ -15,7 +15,8 @@ from torch import nn
 from staf import __version__
 from staf._documents import Record, read_json
 from staf._files import atomic_write
-from staf.storage.file import FileError, read_header, save_field
+from staf.storage.file import save_field
+from staf.storage.header import FileError, read_header
 
 INDEX, FIELDS = "index.json", "fields"
 FORMAT_VERSION = 1

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from torch import Tensor
 
-from staf.storage.file import FileError
+from staf.storage.header import FileError
 
 
 @runtime_checkable

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from staf.storage import file
+from staf.storage import FileError, file, read_header
 from staf.training.batches import Batches
 from staf.training.history import History
 from staf.training.jittered_batches import JitteredBatches
@@ -77,9 +77,9 @@ class Checkpoint:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Checkpoint:
         """Read and check a checkpoint."""
-        header = file.read_header(path)
+        header = read_header(path)
         if header.metadata.get("kind") != "checkpoint":
-            raise file.FileError(f"{path} is not a checkpoint of a fit under way, so there is nothing to resume")
+            raise FileError(f"{path} is not a checkpoint of a fit under way, so there is nothing to resume")
         try:
             history = file.read_tensors(header, "history/")
             if any(column.dim() != 1 for column in history.values()):
@@ -99,36 +99,36 @@ class Checkpoint:
                 callback_state=file.read_tensors(header, CALLBACKS),
                 **plain,
             )
-        except file.FileError:
+        except FileError:
             raise
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise file.FileError(f"{path} is not a complete checkpoint: {error}") from None
+            raise FileError(f"{path} is not a complete checkpoint: {error}") from None
 
     def restore(
         self, field: nn.Module, optimiser: Optimiser, batches: Batches | JitteredBatches, fingerprint: str
     ) -> None:
         """Put a fit back where this checkpoint was taken."""
         if fingerprint != self.fingerprint:
-            raise file.FileError("the checkpoint was made with other data; resume with the same signal and recipe")
+            raise FileError("the checkpoint was made with other data; resume with the same signal and recipe")
         # Networks of other constants, or other activations, may have tensors of the same names and shapes.
         own = getattr(field, "architecture", None)
         if own != self.architecture:
-            raise file.FileError(f"the checkpoint was made with another network: {self.architecture}, not {own}")
+            raise FileError(f"the checkpoint was made with another network: {self.architecture}, not {own}")
         for name, tensor in field.state_dict().items():
             if name in self.field and self.field[name].dtype != tensor.dtype:
-                raise file.FileError(f"the checkpoint was made with {name} of {self.field[name].dtype}")
+                raise FileError(f"the checkpoint was made with {name} of {self.field[name].dtype}")
         try:
             field.load_state_dict(self.field)
         except RuntimeError as error:
-            raise file.FileError(f"the checkpoint was made with another network: {error}") from None
+            raise FileError(f"the checkpoint was made with another network: {error}") from None
         shapes, best = ({name: tensor.shape for name, tensor in part.items()} for part in (self.field, self.best))
         if best != shapes or self.position > batches.per_epoch:
-            raise file.FileError("the checkpoint is not complete: its best weights or its place in the epoch are wrong")
+            raise FileError("the checkpoint is not complete: its best weights or its place in the epoch are wrong")
         try:
             optimiser.load_tensors(self.optimiser)
             batches.load_state(self.generator, self.position)
         except (ValueError, RuntimeError, TypeError) as error:
-            raise file.FileError(f"the checkpoint does not fit this recipe or device: {error}") from None
+            raise FileError(f"the checkpoint does not fit this recipe or device: {error}") from None
 
 
 _PLAIN: dict[str, Any] = {

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from staf.storage.file import RESERVED, FileError
+from staf.storage.file import RESERVED
+from staf.storage.header import FileError
 from staf.training.prediction import predictor
 from staf.training.recipe import Recipe
 from staf.training.task import Task

@@ -10,8 +10,8 @@ from typing import Any
 from staf import __version__
 from staf._documents import parse_json
 from staf._jsonable import jsonable
-from staf.storage.file import FileError
 from staf.storage.folder import INDEX as INDEX_OF_FILES
+from staf.storage.header import FileError
 from staf.storage.sets.index import Entry, SetIndex
 from staf.storage.sets.place import Place
 from staf.storage.sets.shard import SHARDS, Finished, Shard, write_shards

@@ -15,8 +15,8 @@ from torch import Tensor
 from staf._jsonable import digest
 from staf.nn import siren
 from staf.storage.field_set import FieldSet
-from staf.storage.file import FileError
 from staf.storage.folder import unique_names
+from staf.storage.header import FileError
 from staf.storage.sets.folder import SetFolder, entries_of
 from staf.storage.sets.shard import Finished
 

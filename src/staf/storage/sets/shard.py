@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from staf._jsonable import digest
 from staf.storage import file
-from staf.storage.file import FileError, Header
+from staf.storage.header import MAX_HEADER_BYTES, FileError, Header, parse_header
 from staf.storage.sets.place import Place
 
 SHARDS = "shards"
@@ -105,7 +105,7 @@ class Shard:
         except OSError as error:
             raise FileError(f"{self.label} cannot be read: {error.strerror or error}") from None
         self._start = 8 + len(raw)
-        self.header = file.parse_header(Path(self.label), raw, size)
+        self.header = parse_header(Path(self.label), raw, size)
         metadata = self.header.metadata
         if metadata.get("kind") != "shard":
             raise FileError(f"{self.label} is not a shard of a set of fields")
@@ -130,7 +130,7 @@ class Shard:
         size = self._place.size(self._file)
         start = self._place.read(self._file, 0, 8)
         length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
-        if not 2 <= length <= min(file.MAX_HEADER_BYTES, size - 8):
+        if not 2 <= length <= min(MAX_HEADER_BYTES, size - 8):
             raise FileError(f"{self.label} is not a whole safetensors file")
         return self._place.read(self._file, 8, 8 + length), size
 
