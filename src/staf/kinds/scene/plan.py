@@ -41,7 +41,7 @@ FOUR_RAYS_SECONDS = 2e-6
 # shows 20.7 dB after 20 s with 256 samples and steps of 2^12, 17.2 dB with 1,024 and 2^14 (docs/results/scenes.md).
 MOST_SAMPLES, LEAST_SAMPLES = {"cpu": 256, "cuda": 1024}, 64
 # Steps of a fit whose budget leaves them open, by network and device.
-STEPS = {"radiance_grid": {"cpu": 3000, "cuda": 10_000}, "radiance": {"cpu": 2000, "cuda": 20_000}}
+STEPS = {"radiance_grid": {"cpu": 2000, "cuda": 10_000}, "radiance": {"cpu": 1000, "cuda": 20_000}}
 
 
 def rules(network: str) -> dict[str, Rule | None]:
