@@ -4,7 +4,7 @@
 fits the others by every one of `STAGES`, in equal time, and prints how well the photos that were left out are rendered
 by the final weights. What was best in a stage is kept in the next; `--only` keeps runs by the start of their names.
 Views of the test set are not read, except by the last run, `--long`, which fits all photos by what was chosen.
-`--steps` gives every run so many steps, not seconds.
+`--steps` gives every run so many steps, not seconds, and `--downscale` makes the photos smaller, as a CPU needs them.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ STAGES: tuple[dict[str, Changes], ...] = (
     {f"{cells} cells": {"grid": {"finest": cells}} for cells in (256, 512, 2048)},
     {f"decay {decay:g}": {"recipe": {"table_decay": decay}} for decay in (0.0, 3e-8, 3e-7, 1e-6)},
     {f"2^{size} entries": {"grid": {"log2_entries": size}} for size in (18, 20)},
+    {f"steps of 2^{size} samples": {"task": {"samples": 2**size}} for size in (12, 14)},
+    {"1024 samples on a ray": {"scene": {"ray_samples": 1024}}},
 )
 
 
@@ -121,8 +123,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--long", type=float, default=120.0)
     parser.add_argument("--steps", type=int, default=None)
+    parser.add_argument("--downscale", type=int, default=1)
     given = options(parser)
-    scene = staf.open(given.folder, kind="scene")
+    scene = staf.Scene.read(given.folder, downscale=given.downscale)
     rows: list[Row] = []
     measure(runs(scene, rows, given), rows, given, {"scene": repr(scene)})
 

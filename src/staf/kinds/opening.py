@@ -116,6 +116,8 @@ def _read_file(path: Path, kind: str | None, max_pixels: int) -> Signal:
         raise SignalError("the file is empty")
     format = recognise(head, path.suffix, kind)
     if format is None:
+        if path.suffix.lower() == ".json" and (found := kind_of_folder(path.parent)) is not None:
+            raise SignalError(f"a {found.name} is opened by its folder, {str(path.parent)!r}")
         wanted = "" if kind is None else f" of kind {kind!r}"
         raise SignalError(f"its first bytes are those of no known format{wanted}; this version reads {readable()}")
     if format.reader is None:

@@ -18,7 +18,7 @@ Precision = Literal["fp32", "bf16x3", "tf32", "tf32-then-bf16x3"]
 MOST = 2**53
 # Entries that came later are written where they are not these, so that other recipes are written as they were, and sets
 # of fields that were fitted before can be resumed.
-LATER = {"momentum": 0.95, "table_decay": 0.0, "subpixels": 1}
+LATER = {"momentum": 0.95, "table_decay": 0.0, "subpixels": 1, "ray_samples": 1024}
 NUMBERS = ["rate", "matrix_rate", "table_rate", "amplitude_rate", "frequency_rate", "phase_rate", "momentum"]
 NUMBERS += ["table_decay", "seconds", "target_db", "freeze_activations_from"]
 
@@ -34,7 +34,8 @@ class Recipe:
     descent with the rates that a field of `staf.learn_start` brings along, times `rate`.
 
     `momentum` is Muon's; few steps want less of it. Half of `table_decay` times the squares of the tables is added to
-    the loss. A pixel of a scene has `subpixels` rays along each of its sides, where the scene leaves that open.
+    the loss. Where a scene leaves that open, a pixel has `subpixels` rays along each of its sides, and a ray is sampled
+    at `ray_samples` places along the diagonal of the box.
 
     >>> Recipe(steps=100, batch=None).total_steps(points=65536)
     100
@@ -61,9 +62,10 @@ class Recipe:
     momentum: float = 0.95
     table_decay: float = 0.0
     subpixels: int = 1
+    ray_samples: int = 1024
 
     def __post_init__(self) -> None:
-        for name in ("steps", "epochs", "batch", "subpixels"):
+        for name in ("steps", "epochs", "batch", "subpixels", "ray_samples"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
                 raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")

@@ -22,7 +22,7 @@ def views(count: int, *, size: int = 16, start: float = 0.0) -> Views:
 
 
 def scene(
-    *, train: int = 10, test: int = 2, size: int = 16, ray_samples: int = 96, subpixels: int | None = None
+    *, train: int = 10, test: int = 2, size: int = 16, ray_samples: int | None = 96, subpixels: int | None = None
 ) -> Scene:
     held_out = views(test, size=size, start=0.5) if test else None
     rays = {"ray_samples": ray_samples, "subpixels": subpixels}

@@ -80,6 +80,18 @@ def test_long_fits_on_a_gpu_have_four_rays_a_pixel():
     assert "subpixels" not in plan(one, Budget(steps=1)).recipe.to_plain()
 
 
+def test_rays_are_sampled_about_once_a_pixel():
+    def along(size, device="cuda", given=None):
+        one = scene(train=1, test=0, size=8, ray_samples=given)
+        cameras = one.train.cameras.resized(width=size, height=size)
+        one = one.with_photos(dataclasses.replace(one.train, cameras=cameras), None)
+        return one.as_planned(plan(one, device=device).recipe).ray_samples
+
+    assert [along(size) for size in (8, 100, 4000)] == [64, 256, 1024]
+    assert [along(size, "cpu") for size in (100, 4000)] == [256, 256]
+    assert along(100, given=96) == 96
+
+
 def test_budgets():
     one = scene(train=2, test=0, size=8)
     assert plan(one, Budget(seconds=15), device="cuda").recipe.seconds == 15

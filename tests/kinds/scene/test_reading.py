@@ -10,6 +10,7 @@ import pytest
 import torch
 from PIL import Image as Pillow
 
+import staf
 from staf.kinds.scene.reading import bounds, read_views
 from staf.signals.errors import SignalError
 from tests.kinds.scene import procedural
@@ -130,6 +131,8 @@ def test_a_broken_photo_is_named(folder):
 def test_folders_that_hold_no_scene(tmp_path, folder):
     with pytest.raises(SignalError, match=r"neither transforms_train.json .* nor transforms.json"):
         read_views(tmp_path)
+    with pytest.raises(SignalError, match="a scene is opened by its folder"):
+        staf.open(folder / "transforms_train.json")
     (folder / "transforms_train.json").unlink()
     with pytest.raises(SignalError, match="no photos to fit"):
         read_views(folder)

@@ -77,6 +77,9 @@ def test_depth_pictures_are_lighter_where_it_is_nearer(tmp_path):
     write_views(given, tmp_path / "d.png", depth=True)
     write_views(given, tmp_path / "d.jpg", depth=True)
     assert PIL.Image.open(tmp_path / "d.png").size == PIL.Image.open(tmp_path / "d.jpg").size
+    # A sheet of 2x2 places has one that is empty: black, as nothing is.
+    write_views(views(3), tmp_path / "three.png", depth=True)
+    assert np.asarray(PIL.Image.open(tmp_path / "three.png"))[-5:, -7:].max() == 0
     with pytest.raises(SignalError, match="have no depth"):
         write_views(views(depths=False), tmp_path / "d.png", depth=True)
 

@@ -40,7 +40,7 @@ class Fit(FitKind):
     half: Number = None
     """Half the side of the box that holds the scene, in its own units; by default 1.5 or from the cameras."""
     ray_samples: Count = None
-    """Places along the box's diagonal at which rays are sampled (1024 if not given)."""
+    """Places along the box's diagonal at which rays are sampled (by default about one a pixel, up to 1024)."""
     subpixels: Count = None
     """Rays along each side of a pixel, whose mean is its colour (by default 2 in long fits on a GPU, else 1)."""
     max_pixels: Count = None

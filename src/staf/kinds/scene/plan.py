@@ -36,8 +36,12 @@ CELLS_PER_PIXEL, LEAST_CELLS = 2.0, 128
 # for lego's photos on an H200, those that were left out show 36.1 dB by one ray and 36.5 dB by four; after 20 to 24 s
 # they were about equal (docs/results/scenes.md).
 FOUR_RAYS_SECONDS = 2e-6
+# Samples along the diagonal of the box, at most and at least. One for each pixel's side are enough; for photos of
+# 400x400 these are the paper's 1,024. A CPU gets further with few: of lego's photos at 100x100 that were left out it
+# shows 20.7 dB after 20 s with 256 samples and steps of 2^12, 17.2 dB with 1,024 and 2^14 (docs/results/scenes.md).
+MOST_SAMPLES, LEAST_SAMPLES = {"cpu": 256, "cuda": 1024}, 64
 # Steps of a fit whose budget leaves them open, by network and device.
-STEPS = {"radiance_grid": {"cpu": 1000, "cuda": 10_000}, "radiance": {"cpu": 1000, "cuda": 20_000}}
+STEPS = {"radiance_grid": {"cpu": 2000, "cuda": 10_000}, "radiance": {"cpu": 1000, "cuda": 20_000}}
 
 
 def rules(network: str) -> dict[str, Rule | None]:
@@ -60,10 +64,14 @@ def grid_network(s: Situation) -> Choice:
 
 def finest_cells(scene: Scene) -> int:
     """Cells along the box, a power of two, of which a pixel that looks at its centre covers two to four."""
+    return max(LEAST_CELLS, 2 ** math.ceil(math.log2(CELLS_PER_PIXEL * pixels_across(scene))))
+
+
+def pixels_across(scene: Scene) -> float:
+    """Pixels along a side of the box, as most cameras see it."""
     cameras = scene.in_box(scene.train.cameras)
     # Cameras in the box look at its other side.
-    pixels = 2 * cameras.focal.amax(-1) / cameras.positions.norm(dim=-1).clamp(min=1)
-    return max(LEAST_CELLS, 2 ** math.ceil(math.log2(CELLS_PER_PIXEL * float(pixels.median()))))
+    return float((2 * cameras.focal.amax(-1) / cameras.positions.norm(dim=-1).clamp(min=1)).median())
 
 
 def mlp_network(s: Situation) -> Choice:
@@ -119,6 +127,18 @@ def rays(s: Situation) -> Choice:
     return Choice(reason, recipe={"subpixels": 2})
 
 
+def samples(s: Situation) -> Choice:
+    """At how many places a ray is sampled."""
+    given = s.signal.ray_samples
+    if given is not None:
+        return Choice(f"rays are sampled at {given:,} places along the diagonal of the box, as asked")
+    along = 2 ** math.ceil(math.log2(math.sqrt(3) * pixels_across(s.signal)))
+    count = max(LEAST_SAMPLES, min(along, MOST_SAMPLES[_device(s)]))
+    why = "one or more for each pixel" if count >= along else "the most on this device"
+    reason = f"rays are sampled at {count:,} places along the diagonal of the box: {why}"
+    return Choice(reason, recipe={"ray_samples": count})
+
+
 def budget(s: Situation) -> Choice:
     """What ends the fit."""
     from staf.planning.rules import budget as usual
@@ -149,6 +169,7 @@ _COMMON: dict[str, Rule | None] = {
     "batch": batch,
     "budget": budget,
     "precision": precision,
+    "samples": samples,
     # Photos share what they show: their pixels say nothing about the size of a scene.
     "size": None,
 }

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Network = Literal["grid", "mlp"]
 WHITE = (1.0, 1.0, 1.0)
-# Samples of a ray along the diagonal of the box; the paper's.
+# Samples of a ray along the diagonal of the box, where nothing chooses; the paper's.
 RAY_SAMPLES = 1024
 # Views whose cameras are kept in a file, so that it can be rendered without the photos.
 KEPT_CAMERAS = 400
@@ -53,7 +53,7 @@ class Scene(Signal):
         test: views to be measured on; without any, measures are those of the first photos.
         centre, half: the box that holds what is to be fitted.
         background: what is seen where there is nothing; transparent photos are put on it.
-        ray_samples: places along the diagonal of the box at which a ray is sampled.
+        ray_samples: places along the diagonal of the box at which a ray is sampled; by default a plan chooses.
         subpixels: a pixel is the mean of so many rays along each of its sides; by default a plan chooses.
         network: which network a plan chooses: a hash `grid` with small perceptrons, or the paper's two perceptrons
             (`mlp`) without a grid.
@@ -71,7 +71,7 @@ class Scene(Signal):
         centre: Sequence[float] = (0.0, 0.0, 0.0),
         half: float = 1.0,
         background: Sequence[float] = WHITE,
-        ray_samples: int = RAY_SAMPLES,
+        ray_samples: int | None = None,
         subpixels: int | None = None,
         network: Network = "grid",
         name: str = "scene",
@@ -84,7 +84,7 @@ class Scene(Signal):
         self.test = test if test is not None and len(test) else None
         self.centre, self.half = checks.box(centre, half)
         self.background = checks.colour(background)
-        self.ray_samples = checks.whole("ray_samples", ray_samples)
+        self.ray_samples = None if ray_samples is None else checks.whole("ray_samples", ray_samples)
         self.subpixels = None if subpixels is None else checks.subpixels(subpixels)
         self.network: Network = network
         self.downscale = 1
@@ -177,7 +177,7 @@ class Scene(Signal):
     @property
     def step(self) -> float:
         """The distance between two samples of a ray, in units of the box."""
-        return 2 * math.sqrt(3) / self.ray_samples
+        return 2 * math.sqrt(3) / (self.ray_samples or RAY_SAMPLES)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -258,7 +258,7 @@ class Scene(Signal):
             "centre": list(self.centre),
             "half": self.half,
             "background": list(self.background),
-            "ray_samples": self.ray_samples,
+            "ray_samples": self.ray_samples or RAY_SAMPLES,
             # Left out where it is what it was before files had it.
             **({"subpixels": self.subpixels} if (self.subpixels or 1) > 1 else {}),
             "network": self.network,
@@ -354,8 +354,10 @@ class Scene(Signal):
         return Radiance(self)
 
     def as_planned(self, recipe: Recipe) -> Scene:
-        """The same with the recipe's rays of a pixel, where their number is open."""
-        return self if self.subpixels is not None else self.changed(subpixels=recipe.subpixels)
+        """The same with the recipe's rays of a pixel and samples of a ray, where their numbers are open."""
+        return self.changed(
+            subpixels=self.subpixels or recipe.subpixels, ray_samples=self.ray_samples or recipe.ray_samples
+        )
 
     def plan_rules(self) -> Mapping[str, Rule | None]:
         """What this kind of signal changes of the rules of planning, by topic."""

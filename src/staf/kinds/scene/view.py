@@ -18,7 +18,7 @@ from staf.kinds.scene.formats import ARRAYS, FILMS, MESHES, PICTURES
 from staf.kinds.scene.paths import chosen_cameras
 from staf.kinds.scene.reading import Views, read_cameras
 from staf.kinds.scene.rendering import on_background
-from staf.kinds.scene.signal import RAY_SAMPLES, Scene
+from staf.kinds.scene.signal import Scene
 from staf.kinds.scene.writing import write_views
 from staf.metrics import lpips
 from staf.metrics.lpips import load_lpips
@@ -131,7 +131,7 @@ class SceneView(View[Scene]):
             return None
         words = ["--downscale", str(scene.downscale)] if scene.downscale > 1 else []
         words += ["--background", names[scene.background], "--network", scene.network, "--half", repr(scene.half)]
-        words += ["--ray-samples", str(scene.ray_samples)] if scene.ray_samples != RAY_SAMPLES else []
+        words += ["--ray-samples", str(scene.ray_samples)] if scene.ray_samples is not None else []
         words += ["--subpixels", str(scene.subpixels)] if scene.subpixels is not None else []
         default = Scene.read(scene.source, downscale=scene.downscale) if Path(scene.source).is_dir() else None
         return words if default is not None and default.centre == scene.centre else None

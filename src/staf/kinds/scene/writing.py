@@ -17,7 +17,7 @@ from staf.signals.errors import SignalError
 FRAMES_PER_SECOND = {".mp4": 30, ".gif": 25}
 # The longest side of a sheet of pictures.
 LARGEST_SHEET = 16_384
-GREY_LEVELS = 65_535
+WHITE, GREY_LEVELS = 255, 65_535
 
 
 def write_views(views: Views, path: str | os.PathLike[str], *, depth: bool = False) -> Path:
@@ -33,16 +33,18 @@ def write_views(views: Views, path: str | os.PathLike[str], *, depth: bool = Fal
     if suffix in PICTURES:
         from staf.kinds.image.signal import Image
 
+        # Black is nothing in pictures of depth.
+        whole = sheet(pictures, empty=0 if depth else WHITE)
         eight = depth and suffix in (".jpg", ".jpeg", ".webp")
-        return Image((sheet(pictures) >> 8).astype(np.uint8) if eight else sheet(pictures)).save(path)
+        return Image((whole >> 8).astype(np.uint8) if eight else whole).save(path)
     if suffix not in FILMS:
         raise SignalError(f"views are written as {', '.join((*PICTURES, *FILMS, *ARRAYS))}, got {path.name!r}")
     frames = np.repeat((pictures >> 8).astype(np.uint8), 3, axis=-1) if depth else pictures[..., :3]
     return write_film(path, frames, FRAMES_PER_SECOND[suffix], len(frames))
 
 
-def sheet(pictures: np.ndarray) -> np.ndarray:
-    """Pictures (v, h, w, c) in rows, in as small a square as holds them; empty places are white.
+def sheet(pictures: np.ndarray, empty: int = WHITE) -> np.ndarray:
+    """Pictures (v, h, w, c) in rows, in as small a square as holds them; places without one are `empty`.
 
     >>> sheet(np.zeros((5, 2, 3, 3), np.uint8)).shape
     (6, 6, 3)
@@ -54,8 +56,8 @@ def sheet(pictures: np.ndarray) -> np.ndarray:
         raise SignalError(
             f"{count} pictures of {width}x{height} are too many for one sheet: write a film (.mp4 or .gif) or fewer"
         )
-    empty = np.full((rows * columns - count, height, width, channels), np.iinfo(pictures.dtype).max, pictures.dtype)
-    grid = np.concatenate([pictures, empty]).reshape(rows, columns, height, width, channels)
+    missing = np.full((rows * columns - count, height, width, channels), empty, pictures.dtype)
+    grid = np.concatenate([pictures, missing]).reshape(rows, columns, height, width, channels)
     return np.ascontiguousarray(grid.transpose(0, 2, 1, 3, 4).reshape(rows * height, columns * width, channels))
 
 
