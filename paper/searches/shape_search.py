@@ -98,7 +98,7 @@ def own_constants(model: str, best: Settings, omega0: float) -> list[Settings]:
 
 # A stage has the network, the best settings so far, and the plan's omega0.
 STAGES: dict[str, Stage] = {
-    "rate": lambda model, best, omega0: [best.replaced(rate=rate) for rate in (1.25e-4, 2.5e-4, 5e-4, 1e-3)],
+    "rate": lambda model, best, omega0: [best.replaced(rate=rate) for rate in (1.25e-4, 2.5e-4, 5e-4)],
     "band": first_band,
     "omega0": lambda model, best, omega0: [best.replaced(omega0=factor * omega0) for factor in (0.5, 1.5, 2.0)],
     "band, finer": finer_band,
@@ -113,8 +113,15 @@ STAGES: dict[str, Stage] = {
 class Search:
     """Fits and their log; `deadline` is when no other fit is begun."""
 
-    def __init__(self, device: str, out: Path | None, seconds: float, width: int | None = None) -> None:
-        self.device, self.out, self.width = device, out, width
+    def __init__(
+        self,
+        device: str,
+        out: Path | None,
+        seconds: float,
+        width: int | None = None,
+        stages: Sequence[str] = tuple(STAGES),
+    ) -> None:
+        self.device, self.out, self.width, self.stages = device, out, width, stages
         self.deadline = time.monotonic() + seconds
         self.rows: list[dict[str, Any]] = []
 
@@ -165,7 +172,8 @@ class Search:
         architecture: Any = fresh.architecture
         omega0 = float(architecture["arguments"]["omega0"])
         best, top = Settings(), -1.0
-        for name, stage in STAGES.items():
+        for name in self.stages:
+            stage = STAGES[name]
             tried = [
                 (mean([self.fit(f"search: {name}", model, path, length, s, seed) for seed in seeds]), s)
                 for s in stage(model, best, omega0)
@@ -210,16 +218,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--fine", nargs="+", default=[], metavar="PATH", help="shapes of more voxels")
     parser.add_argument("--steps", type=int, default=500, metavar="N")
     parser.add_argument("--batch", type=int, default=50_000, metavar="N", help="voxels of a step of the search")
-    parser.add_argument("--long-steps", type=int, default=600, metavar="N", help="steps with the default batch")
+    parser.add_argument(
+        "--long-steps", type=int, default=600, metavar="N", help="steps with the default batch; 0: no such fits"
+    )
     parser.add_argument("--fine-steps", type=int, default=2000, metavar="N")
     parser.add_argument("--seconds", type=float, default=600.0, metavar="S", help="begin nothing after so long")
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
+    parser.add_argument("--stages", nargs="+", default=list(STAGES), choices=tuple(STAGES), metavar="NAME")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N", help="of every trial of the search")
     parser.add_argument("--width", type=int, default=None, metavar="N")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args(argv)
-    search = Search(options.device, options.out, options.seconds, options.width)
+    search = Search(options.device, options.out, options.seconds, options.width, options.stages)
     short = Length(options.steps, options.batch)
     found = {model: search.best(model, options.shape, short, options.seeds) for model in options.models}
     for model, settings in found.items():
@@ -227,7 +238,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     both = [(model, settings) for model in options.models for settings in (found[model], Settings())]
     long, fine = Length(options.long_steps, None), Length(options.fine_steps, None)
     checks = [("short", path, short, seed) for path in options.check for seed in (1, 2)]
-    checks += [("long", path, long, 1) for path in [*options.check, options.shape]]
+    checks += [("long", path, long, 1) for path in [*options.check, options.shape] if options.long_steps]
     checks += [("fine", path, fine, 1) for path in options.fine]
     for part, path, length, seed in checks:
         for model, settings in both:
