@@ -22,8 +22,9 @@ class FirstLayer:
     ({}, {})
     """
 
-    # Whether `for_omega0` sets anything.
+    # Whether `for_omega0` sets anything, and `spread`.
     follows_omega0 = False
+    spreads = False
 
     def for_omega0(self, omega0: float) -> dict[str, Any]:
         """Arguments of the factory for a signal whose first sines should have up to `omega0` radians per unit."""
@@ -66,6 +67,7 @@ class SineLayer(FirstLayer):
 
     Args:
         factor: the omega0 of this network over that of a SIREN, for the same signal; None if omega0 does not follow it.
+        spreads: whether `spread` suits it: its first sines are as fast as its weights say, and nothing else.
         growth: by how much weights must grow for sines that are `ratio` times as fast.
         addition: words on what else makes its sines faster.
 
@@ -74,6 +76,7 @@ class SineLayer(FirstLayer):
     """
 
     factor: float | None = 1.0
+    spreads: bool = False
     growth: Callable[[float], float] = _in_proportion
     addition: str = ""
 
