@@ -205,6 +205,17 @@ def voxel_task(shape: Shape, convention: Any) -> Any:
     return Voxels(shape, convention)
 
 
+def read_settings(text: str, models: Sequence[str]) -> dict[str, Settings]:
+    """Settings by network, as `main` prints them; a network that is not among them has its plan's.
+
+    >>> read_settings('{"staf": {"rate": 0.001, "band": [2, 90]}}', ["staf", "siren"])["staf"].band
+    (2, 90)
+    """
+    documents = json.loads(text)
+    found = {model: Settings(**documents.get(model, {})) for model in models}
+    return {model: dataclasses.replace(s, band=s.band and tuple(s.band)) for model, s in found.items()}
+
+
 def _resolution(path: str) -> int:
     """The voxels that a packed shape has, which its folder is named after."""
     return int(Path(path).parent.name)
@@ -225,6 +236,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=600.0, metavar="S", help="begin nothing after so long")
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
     parser.add_argument("--stages", nargs="+", default=list(STAGES), choices=tuple(STAGES), metavar="NAME")
+    parser.add_argument("--settings", type=Path, default=None, help="JSON as printed at a search's end, in its place")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N", help="of every trial of the search")
     parser.add_argument("--width", type=int, default=None, metavar="N")
     parser.add_argument("--device", default="cuda")
@@ -232,9 +244,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     search = Search(options.device, options.out, options.seconds, options.width, options.stages)
     short = Length(options.steps, options.batch)
-    found = {model: search.best(model, options.shape, short, options.seeds) for model in options.models}
-    for model, settings in found.items():
-        print(f"{model}: {dataclasses.asdict(settings)}", flush=True)
+    if options.settings is None:
+        found = {model: search.best(model, options.shape, short, options.seeds) for model in options.models}
+    else:
+        found = read_settings(options.settings.read_text("utf-8"), options.models)
+    print(json.dumps({model: dataclasses.asdict(settings) for model, settings in found.items()}), flush=True)
     both = [(model, settings) for model in options.models for settings in (found[model], Settings())]
     long, fine = Length(options.long_steps, None), Length(options.fine_steps, None)
     checks = [("short", path, short, seed) for path in options.check for seed in (1, 2)]

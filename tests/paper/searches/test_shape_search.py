@@ -8,7 +8,7 @@ import pytest
 
 from paper.data.shapes import pack_shape
 from paper.searches import shape_search
-from paper.searches.shape_search import STAGES, Settings, main
+from paper.searches.shape_search import STAGES, Settings, main, read_settings
 from staf.kinds import Shape
 
 
@@ -58,7 +58,9 @@ def test_a_search_by_one_shape_and_a_check_by_another(tmp_path, capsys):
         ("short", "other", "plan"), ("short", "other", "found"), ("long", "ball", "plan"), ("fine", "other", "found"),
     }  # fmt: skip
     assert all(0 <= row["iou"] <= 1 for row in rows)
-    assert "siren: {'rate': None" in capsys.readouterr().out
+    said = capsys.readouterr().out.splitlines()[2]
+    assert read_settings(said, ["siren"])["siren"].arguments["omega0"] in (0.75 * 30, 1.33 * 30)
+    assert read_settings(said, ["finer"]) == {"finer": Settings()}
     assert (
         shape_search.Search("cpu", None, -1.0).fit("", "siren", paths[0], shape_search.Length(1, 1), Settings()) == -1
     )
