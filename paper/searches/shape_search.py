@@ -65,7 +65,7 @@ class Length:
 Stage = Callable[[str, Settings, float], list[Settings]]
 
 # FINER's first sines are those of omega0 (2 |b| + 1) |w| with biases b up to 5: from 10 to 106 radians.
-BANDS = ((2.0, 60.0), (2.0, 90.0), (2.0, 130.0), (10.0, 106.0))
+BANDS = ((6.0, 60.0), (6.0, 90.0), (6.0, 130.0), (10.0, 106.0))
 BIASES = (2.0, 3.5, 7.5, 10.0)
 
 
