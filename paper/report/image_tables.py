@@ -12,6 +12,7 @@ from staf._tables import Table, mean
 STUDIES = (
     "kodak", "distortion-perception", "celeba", "div2k", "tau-ablation", "component-ablation", "sharing-ablation",
     "freezing", "matched-parameters", "hash-grid", "omega0", "mixed-frequencies", "lpips-training", "cost-table",
+    "image-curves",
 )  # fmt: skip
 # Most of those runs shared a machine, so that their seconds say nothing.
 SECONDS = ("training (s)", "inference (s)")

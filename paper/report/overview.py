@@ -19,13 +19,19 @@ def overview() -> str:
     for name, home in PAPER.items():
         study = study_of(importlib.import_module(home))
         lines.append(f"  {name:26}{study.summary}")
-        facts = [("data", study.needs), ("time", study.time), ("run so far", what_is_run(name))]
+        facts = [("data", study.needs), ("time", study.time), ("run so far", _run_for(name, study.reads))]
         lines += [f"  {'':28}{label}: {fact}" for label, fact in facts if fact]
     lines += ["", "Others, run by the same command:"]
     for name, home in OTHERS.items():
         study = study_of(importlib.import_module(home))
         lines.append(f"  {name:26}{study.summary}")
     return "\n".join(lines)
+
+
+def _run_for(name: str, reads: str) -> str:
+    """The runs of a study, or of the one whose results it reads where it has none of its own."""
+    found = what_is_run(name)
+    return f"{reads}: {what_is_run(reads)}" if found == "nothing" and reads else found
 
 
 def what_is_run(name: str) -> str:

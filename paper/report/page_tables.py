@@ -30,6 +30,8 @@ PAGES = Path(__file__).parents[2] / "docs" / "results"
 DATA = PAGES / "data"
 # The pages, and the experiments whose tables each shows.
 FRESH_NETWORKS = ("ntk-audio", "ntk-image", "activation-distributions", "activations")
+# Experiments that look into networks and have one table.
+LOOKING = (*FRESH_NETWORKS, "dynamics")
 SHOWN = {
     "audio": ("audio",),
     "shapes": ("shapes",),
@@ -37,7 +39,7 @@ SHOWN = {
     "denoising": ("denoising",),
     "fresh-networks": FRESH_NETWORKS,
     "do-sines-help": ("do-sines-help",),
-    "images": image_tables.STUDIES,
+    "images": (*image_tables.STUDIES, "dynamics"),
 }
 NAMES = tuple(name for names in SHOWN.values() for name in names)
 # When the presets of every network got the constants and rates of its own authors.
@@ -79,7 +81,7 @@ def tables(name: str) -> dict[str, Table]:
     if name in image_tables.STUDIES:
         study = module.STUDY
         return image_tables.study_tables(study, results or [labelled(r) for r in read(study.reads)])
-    if name in FRESH_NETWORKS:
+    if name in LOOKING:
         return {name: module.STUDY.tables(results)[0]}
     first = [result for result in results if result.configuration["seed"] == 0]
     sets = {part: [r for r in first if r.data_name.startswith(images)] for part, images in IMAGES.items()}

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from staf.kinds import Audio, Image
+from staf.kinds.shape.plan import RULES
 from staf.planning import first_frequency, plan, spectrum
 
 RNG = np.random.default_rng(0)
@@ -98,6 +99,18 @@ def test_large_pictures_are_sampled_and_quick():
     small = spectrum.grid_detail(Image(pixels[:1024, :1024]))
     assert wave == pytest.approx(small[1], rel=0.05)
     assert frequency == pytest.approx(small[0] * 4000 / 1024, rel=0.05)
+
+
+@pytest.mark.parametrize(("voxels", "highest"), [(8, 17.0), (64, 32.0), (512, 130.0)])
+def test_the_first_sines_of_shapes_are_spread_by_their_resolution(voxels, highest):
+    shape = SimpleNamespace(in_features=3, out_features=1, shape=(voxels, 4, 4), plan_rules=lambda: RULES)
+    for model in ("staf", "siren"):
+        chosen = plan(shape, device="cuda", model=model)
+        field = chosen.field(0)
+        sines = field.architecture["arguments"]["omega0"] * field.layers[0].weight.norm(dim=1)
+        assert (sines.min().item(), sines.max().item()) == pytest.approx((6.0, highest), rel=1e-4)
+        assert f"first sines of 6 to {highest:g} radians" in chosen.reasons["first_frequency"]
+    assert "first sines" not in plan(shape, device="cuda", model="finer").reasons["first_frequency"], "by its biases"
 
 
 def test_audio_is_heard_in_hertz_whatever_its_length():

@@ -22,8 +22,9 @@ class FirstLayer:
     ({}, {})
     """
 
-    # Whether `for_omega0` sets anything.
+    # Whether `for_omega0` sets anything, and `spread`.
     follows_omega0 = False
+    spreads = False
 
     def for_omega0(self, omega0: float) -> dict[str, Any]:
         """Arguments of the factory for a signal whose first sines should have up to `omega0` radians per unit."""
@@ -42,6 +43,9 @@ class FirstLayer:
 
     def slow_down(self, field: nn.Module, axis: int, ratio: float) -> None:
         """Make the first sines of a new network `ratio` times as fast along one axis of its coordinates."""
+
+    def spread(self, field: nn.Module, lowest: float, highest: float) -> None:
+        """Give the neurons of a new first layer from `lowest` to `highest` radians per unit, evenly."""
 
     def waves_in_words(self, fastest: str, why: str, samples: int) -> str:
         """What `for_waves` and `enlarge` did, as a sentence; `fastest` is the frequency with its unit."""
@@ -63,6 +67,7 @@ class SineLayer(FirstLayer):
 
     Args:
         factor: the omega0 of this network over that of a SIREN, for the same signal; None if omega0 does not follow it.
+        spreads: whether `spread` suits it: its first sines are as fast as its weights say, and nothing else.
         growth: by how much weights must grow for sines that are `ratio` times as fast.
         addition: words on what else makes its sines faster.
 
@@ -71,6 +76,7 @@ class SineLayer(FirstLayer):
     """
 
     factor: float | None = 1.0
+    spreads: bool = False
     growth: Callable[[float], float] = _in_proportion
     addition: str = ""
 
@@ -82,21 +88,39 @@ class SineLayer(FirstLayer):
         return {} if self.factor is None else {"omega0": round(omega0 * self.factor, 1)}
 
     def enlarge(self, field: nn.Module, cycles: float) -> None:
-        architecture: Any = field.architecture
-        ratio = math.pi * cycles / architecture["arguments"]["omega0"]
-        first = next(p for p in field.parameters() if p.dim() == 2 and p.shape[1] == 1)
+        arguments, first = _first_weights(field)
         with torch.no_grad():
-            first.mul_(self.growth(ratio))
+            first.mul_(self.growth(math.pi * cycles / arguments["omega0"]))
 
     def slow_down(self, field: nn.Module, axis: int, ratio: float) -> None:
-        architecture: Any = field.architecture
-        inputs = architecture["arguments"]["in_features"]
-        first = next(p for p in field.parameters() if p.dim() == 2 and p.shape[1] == inputs)
+        _, first = _first_weights(field)
         with torch.no_grad():
             first[:, axis].mul_(self.growth(ratio))
 
+    def spread(self, field: nn.Module, lowest: float, highest: float) -> None:
+        """Rows of the first weights of evenly growing lengths.
+
+        >>> from staf.nn.networks import NETWORKS
+        >>> field = NETWORKS["siren"].factory(3, 1, width=4)
+        >>> SineLayer().spread(field, 6.0, 60.0)
+        >>> [round(30 * float(row.norm())) for row in field.layers[0].weight]
+        [6, 24, 42, 60]
+        """
+        arguments, first = _first_weights(field)
+        ends = (lowest / arguments["omega0"], highest / arguments["omega0"])
+        lengths = torch.linspace(*ends, len(first), dtype=first.dtype, device=first.device)
+        with torch.no_grad():
+            first.mul_((lengths / first.norm(dim=1))[:, None])
+
     def waves_in_words(self, fastest: str, why: str, samples: int) -> str:
         return f"the first layer starts with sines of up to {fastest}{self.addition}, from the spectrum: {why}"
+
+
+def _first_weights(field: nn.Module) -> tuple[dict[str, Any], torch.Tensor]:
+    """The arguments of a network and the weights of its first layer, (width, in_features)."""
+    architecture: Any = field.architecture
+    inputs = architecture["arguments"]["in_features"]
+    return architecture["arguments"], next(p for p in field.parameters() if p.dim() == 2 and p.shape[1] == inputs)
 
 
 class FrequencyBands(FirstLayer):
