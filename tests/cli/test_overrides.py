@@ -95,7 +95,7 @@ def test_config_repeats_a_run_and_takes_changes(photo):
         (["--precision", "fp8"], "precision must be one of"),
         (["--threads", "0"], "--threads must be at least 1"),
         (["--set", "terms"], "--set takes KEY=VALUE"),
-        (["--set", "frequency_rat=2"], "did you mean frequency_rate?"),
+        (["--set", "frequency_rat=2"], "did you mean frequency_rate? (staf has width, depth, terms,"),
         (["--set", "steps=2"], "--set steps: the budget has options of its own"),
         (["--set", "rate=fast"], "rate must be a number, got 'fast'"),
         (["--set", "width=wide"], "width must be an integer, got 'wide'"),

@@ -175,7 +175,11 @@ def _split(options: Overrides, plan: Plan) -> tuple[dict[str, Any], dict[str, An
             entries[key] = _value(text)
         else:
             near = did_you_mean(key, [*known, *recipe])
-            raise UserError(f"--set {key}: neither {spec.name} nor the recipe has it{near}")
+            entries_of_recipe = ", ".join(name for name in recipe if name not in BUDGET)
+            raise UserError(
+                f"--set {key}: neither {spec.name} nor the recipe has it{near} "
+                f"({spec.name} has {', '.join(known)}; the recipe has {entries_of_recipe})"
+            )
     for name in arguments:
         if name not in known:
             raise UserError(f"--{name}: the network {spec.name} has no {name}; it has {', '.join(known)}")
