@@ -165,6 +165,24 @@ def interrupt(process, number):
     return process.returncode, out, err
 
 
+@pytest.mark.parametrize("verb", [["fit"], ["denoise"]])
+def test_a_fit_that_is_left_within_a_step_says_what_is_kept(staf, picture, here, monkeypatch, verb):
+    def left(*arguments, checkpoint, **more):
+        if written:
+            checkpoint.touch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("staf.api.fit", left)
+    words, written = [*verb, picture, "--steps", 4, "--out", "run"], False
+    ran = staf(*words)
+    assert (ran.code, ran.err.strip()) == (130, "staf: stopped by Ctrl-C; nothing was saved")
+    written = True
+    ran = staf(*words)
+    assert ran.code == 130
+    assert "the training so far is in run/checkpoint.safetensors, up to when it was written; resume it" in ran.err
+    assert ran.err.splitlines()[-1].endswith("--out run --resume")
+
+
 def test_an_interrupted_fit_says_how_to_go_on_and_does(staf, picture, here, start):
     folder = here / "a folder"
     words = ["fit", picture.name, "--steps", "40", "--out", folder.name]

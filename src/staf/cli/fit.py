@@ -20,7 +20,7 @@ from staf.cli.kinds import DEFAULT, kind_of, options_of
 from staf.cli.options import MODEL_NAMES, FitOptions, Flag
 from staf.cli.outputs import MEBIBYTE, default_folder, prepare_folder
 from staf.cli.overrides import Overrides, config_model, config_seed, plan_of_file, planned
-from staf.cli.resuming import CHECKPOINT, check_folder, finishing, interrupted, resumed
+from staf.cli.resuming import CHECKPOINT, check_folder, finishing, interrupted, left_at_once, resumed
 from staf.cli.terminal import Terminal
 from staf.kinds.options import FitKind
 
@@ -237,6 +237,8 @@ def _fit(
         )
     except Interrupted as stop:
         raise interrupted(stop, checkpoint, terminal) from None
+    except KeyboardInterrupt as stop:
+        raise left_at_once(stop, checkpoint, terminal) from None
     if run is not None:
         run.extend(done)
     return done
