@@ -50,7 +50,7 @@ class FitShared(Overrides, FitOptions):
     file: Annotated[Positional[Path | None], arg(metavar="FILE", help_behavior_hint="")] = None
     """The signal: an image, audio, a mesh or point cloud, a video, an array or scan, or a scene's folder."""
     continue_: Annotated[Path | None, arg(name="continue", metavar="RUN", help_behavior_hint="")] = None
-    """Train the field of a finished run further, --steps +1000 for so many steps more; FILE may be left out."""
+    """Train the field of a finished run further: --steps +1000 adds 1000 steps; FILE may be left out."""
     view: Flag = False
     """Show the fit in the browser while it trains, with a button that stops it."""
     model: Annotated[str, arg(metavar="NAME", help=f"The network: {', '.join(MODEL_NAMES)}.")] = "staf"

@@ -38,7 +38,7 @@ class Overrides:
     terms: Count = None
     """Sinusoids of each activation (staf)."""
     omega0: Number = None
-    """The first layer's frequency, in place of the one from the signal's spectrum."""
+    """The first layer's frequency; otherwise it comes from the signal's spectrum."""
     rate: Number = None
     """The learning rate of all weights."""
     batch: Count = None
