@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import json
 import math
 import os
@@ -227,9 +228,14 @@ def test_a_finished_run_is_continued_and_its_history_with_it(staf, picture, here
     assert document["steps"] == 70
     assert document["metrics"]["psnr"] > first
     assert load("first-70-steps/model.safetensors").metadata["steps"] == 70
-    rows = (here / "first-70-steps" / "history.csv").read_text().splitlines()[1:]
-    assert [row.split(",")[0] for row in rows] == [str(step) for step in range(70)]
-    again = json.loads((here / "first-70-steps" / "config.json").read_text())["reproduce"]["command"]
+    with open("first-70-steps/history.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["step"] for row in rows] == [str(step) for step in range(70)]
+    seconds = [float(row["seconds"]) for row in rows]
+    assert seconds == sorted(seconds)
+    before, after = (json.loads(Path(run, "config.json").read_text()) for run in ("first", "first-70-steps"))
+    assert after["recipe"]["rate"] == before["recipe"]["rate"] / 4
+    again = after["reproduce"]["command"]
     assert shlex.split(again) == ["staf", "fit", "picture.png", "--continue", "first", "--steps", "+40"]
     assert staf(*shlex.split(again)[1:], "--out", "again", "--json").json["metrics"] == document["metrics"]
 
