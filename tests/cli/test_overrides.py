@@ -73,15 +73,14 @@ def test_the_command_of_a_changed_run_repeats_it(photo):
 def test_config_repeats_a_run_and_takes_changes(photo):
     fitted(*SMALL, "--model", "siren", "--seed", "3")
     assert main(["fit", "photo.png", "--config", "run/config.json", "--device", "cpu", "--out", "again"]) == 0
-    assert (
-        main(["fit", "photo.png", "--config", "run/config.json", "--width", "6", "--steps", "1", "--out", "narrow"])
-        == 0
-    )
+    changes = ["--width", "6", "--steps", "1", "--rate", "0.004"]
+    assert main(["fit", "photo.png", "--config", "run/config.json", *changes, "--out", "narrow"]) == 0
     first, again, narrow = (staf.load(f"{name}/model.safetensors") for name in ("run", "again", "narrow"))
     assert again.module.architecture == first.module.architecture
     assert all(map(torch.equal, first.module.parameters(), again.module.parameters()))
     assert narrow.module.architecture["arguments"]["width"] == 6
     assert narrow.metadata["steps"] == 1
+    assert [narrow.metadata["recipe"][name] for name in ("rate", "matrix_rate")] == [0.004, 0.004]
 
 
 @pytest.mark.parametrize(
