@@ -67,6 +67,8 @@ def test_a_large_picture_is_told_what_the_budget_does_not_count(staf, picture, m
     assert "all 256 pixels are computed once more, to measure and to write them: about 4m16s on this machine" in said
     assert "not counted in --seconds" in said
     assert staf("fit", picture, "--steps", 1, "--device", "cpu", "--overwrite", "--no-progress").err == ""
+    monkeypatch.setattr("staf.cli.finish_time.seconds_per_point", lambda field, *_: 0.01)
+    assert "not counted in --seconds" not in staf("fit", picture, "--steps", 1, "--device", "cpu", "--overwrite").err
 
 
 def test_ctrl_c_while_the_folder_is_written_leaves_the_model(staf, picture, monkeypatch):

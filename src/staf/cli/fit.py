@@ -262,7 +262,9 @@ def _tell(options: Fit, terminal: Terminal, fit: FitResult, folder: Path, files:
     if "psnr_of_file" in metrics:
         words["psnr"] += f" ({metrics['psnr_of_file']:.2f} dB of the saved file)"
     others = {name: value for name, value in metrics.items() if not name.startswith("psnr")}
-    words |= {name: MEASURES.get(name, name + " {:.4g}").format(value) for name, value in others.items()}
+    words |= {
+        name: MEASURES.get(name, name.replace("_", " ") + " {:.4g}").format(value) for name, value in others.items()
+    }
     first = "psnr" if fit.signal is None else fit.signal.view.main_measure
     terminal.say(", ".join(words[name] for name in sorted(words, key=lambda name: name != first)))
     terminal.say(
