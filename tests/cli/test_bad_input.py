@@ -181,7 +181,7 @@ def test_a_disk_that_fills_does_not_end_a_fit_or_cost_its_checkpoint(staf, pictu
 
 
 def test_a_full_disk_leaves_no_half_picture(staf, picture, tiny_disk, here):
-    assert staf("fit", picture, "--steps", 2, "--out", "run").code == 0
+    assert staf("fit", picture, "--steps", 2, "--width", 8, "--depth", 2, "--out", "run").code == 0
     line = staf("render", "run/model.safetensors", "--size", "1500x1500", "-o", tiny_disk / "big.npy").refused()
     assert "cannot write" in line
     assert not list(tiny_disk.iterdir())

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import json
 import math
 import os
@@ -66,6 +67,8 @@ def test_a_large_picture_is_told_what_the_budget_does_not_count(staf, picture, m
     assert "all 256 pixels are computed once more, to measure and to write them: about 4m16s on this machine" in said
     assert "not counted in --seconds" in said
     assert staf("fit", picture, "--steps", 1, "--device", "cpu", "--overwrite", "--no-progress").err == ""
+    monkeypatch.setattr("staf.cli.finish_time.seconds_per_point", lambda field, *_: 0.01)
+    assert "not counted in --seconds" not in staf("fit", picture, "--steps", 1, "--device", "cpu", "--overwrite").err
 
 
 def test_ctrl_c_while_the_folder_is_written_leaves_the_model(staf, picture, monkeypatch):
@@ -165,6 +168,24 @@ def interrupt(process, number):
     return process.returncode, out, err
 
 
+@pytest.mark.parametrize("verb", [["fit"], ["denoise"]])
+def test_a_fit_that_is_left_within_a_step_says_what_is_kept(staf, picture, here, monkeypatch, verb):
+    def left(*arguments, checkpoint, **more):
+        if written:
+            checkpoint.touch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("staf.api.fit", left)
+    words, written = [*verb, picture, "--steps", 4, "--out", "run"], False
+    ran = staf(*words)
+    assert (ran.code, ran.err.strip()) == (130, "staf: stopped by Ctrl-C; nothing was saved")
+    written = True
+    ran = staf(*words)
+    assert ran.code == 130
+    assert "the training so far is in run/checkpoint.safetensors, up to when it was written; resume it" in ran.err
+    assert ran.err.splitlines()[-1].endswith("--out run --resume")
+
+
 def test_an_interrupted_fit_says_how_to_go_on_and_does(staf, picture, here, start):
     folder = here / "a folder"
     words = ["fit", picture.name, "--steps", "40", "--out", folder.name]
@@ -209,9 +230,14 @@ def test_a_finished_run_is_continued_and_its_history_with_it(staf, picture, here
     assert document["steps"] == 70
     assert document["metrics"]["psnr"] > first
     assert load("first-70-steps/model.safetensors").metadata["steps"] == 70
-    rows = (here / "first-70-steps" / "history.csv").read_text().splitlines()[1:]
-    assert [row.split(",")[0] for row in rows] == [str(step) for step in range(70)]
-    again = json.loads((here / "first-70-steps" / "config.json").read_text())["reproduce"]["command"]
+    with open("first-70-steps/history.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["step"] for row in rows] == [str(step) for step in range(70)]
+    seconds = [float(row["seconds"]) for row in rows]
+    assert seconds == sorted(seconds)
+    before, after = (json.loads(Path(run, "config.json").read_text()) for run in ("first", "first-70-steps"))
+    assert after["recipe"]["rate"] == before["recipe"]["rate"] / 4
+    again = after["reproduce"]["command"]
     assert shlex.split(again) == ["staf", "fit", "picture.png", "--continue", "first", "--steps", "+40"]
     assert staf(*shlex.split(again)[1:], "--out", "again", "--json").json["metrics"] == document["metrics"]
 

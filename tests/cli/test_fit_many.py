@@ -61,7 +61,7 @@ def test_resume_and_overwrite(staf, folder, here):
         (["pictures", "--steps", "0"], "--steps must be at least 1, got 0"),
         (["pictures", "--at-once", "0"], "--at-once must be at least 1, got 0"),
         (["pictures", "--seconds", "-1"], "--seconds must be a positive number, got -1"),
-        (["pictures", "--model", "siern"], "there is no model 'siern'; did you mean siren?"),
+        (["pictures", "--model", "siern"], "there is no model 'siern'; did you mean 'siren'? (the choices are staf,"),
         (["pictures", "--resume", "--overwrite"], "give one of them"),
         (["pictures", "--out", "pictures/a.png"], "is a file"),
         (["pictures", "--shards", "--seconds", "1"], "give --steps, not --seconds"),

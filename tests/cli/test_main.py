@@ -43,14 +43,16 @@ def test_an_unknown_verb_suggests_the_nearest(staf):
         (["fit", "a.png", "--steps", "many"], "--steps takes a whole number, got 'many'"),
         (["fit", "a.png", "--seconds", "soon"], "--seconds takes a number, got 'soon'"),
         (["fit", "a.png", "b.png"], "unexpected argument 'b.png'"),
-        (["render", "a", "--scale"], "--scale needs a value"),
+        (["render", ".", "--scale"], "--scale needs a value"),
         (["fit", "a.npy", "--channels", "first"], "--channels must be last or none, got 'first'"),
         (["fit", "http://a/b.png"], "cannot open 'http:/a/b.png': there is no such file: download it first"),
         (["upscale", "a.png", "--scale", "2.5"], "--scale takes a whole number, got '2.5'"),
         (["denoise", "a.png", "--held-out", "x"], "--held-out takes a number, got 'x'"),
         (["fit", "missing.ply", "--resolution", "4"], "cannot open 'missing.ply': there is no such file"),
         (["render", "missing.safetensors", "--rate", "4"], "missing.safetensors does not exist"),
-        (["export", "a"], "--out is missing"),
+        (["render", "runs/missing", "--rate", "4"], "runs/missing does not exist"),
+        (["fit", "missing/", "--downscale", "4"], "cannot open 'missing/': there is no such file or folder"),
+        (["export", "."], "--out is missing"),
     ],
 )
 def test_mistakes_in_the_options_are_one_line(staf, words, message):

@@ -115,5 +115,5 @@ def test_options_follow_the_kind_of_file(staf, sound, ball, picture):
 
 def test_kinds(sound, ball, picture, here):
     assert [kind_of(["--steps", "3", str(path)]) for path in (sound, ball, picture)] == ["audio", "shape", "image"]
-    assert (kind_of(["missing.wav"]), kind_of(["missing"])) == ("audio", "image")
+    assert (kind_of(["missing.wav"]), kind_of(["--steps", "3"])) == ("audio", "image")
     assert kind_of_field([str(picture)]) == "image"

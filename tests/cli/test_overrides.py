@@ -73,15 +73,14 @@ def test_the_command_of_a_changed_run_repeats_it(photo):
 def test_config_repeats_a_run_and_takes_changes(photo):
     fitted(*SMALL, "--model", "siren", "--seed", "3")
     assert main(["fit", "photo.png", "--config", "run/config.json", "--device", "cpu", "--out", "again"]) == 0
-    assert (
-        main(["fit", "photo.png", "--config", "run/config.json", "--width", "6", "--steps", "1", "--out", "narrow"])
-        == 0
-    )
+    changes = ["--width", "6", "--steps", "1", "--rate", "0.004"]
+    assert main(["fit", "photo.png", "--config", "run/config.json", *changes, "--out", "narrow"]) == 0
     first, again, narrow = (staf.load(f"{name}/model.safetensors") for name in ("run", "again", "narrow"))
     assert again.module.architecture == first.module.architecture
     assert all(map(torch.equal, first.module.parameters(), again.module.parameters()))
     assert narrow.module.architecture["arguments"]["width"] == 6
     assert narrow.metadata["steps"] == 1
+    assert [narrow.metadata["recipe"][name] for name in ("rate", "matrix_rate")] == [0.004, 0.004]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +94,7 @@ def test_config_repeats_a_run_and_takes_changes(photo):
         (["--precision", "fp8"], "precision must be one of"),
         (["--threads", "0"], "--threads must be at least 1"),
         (["--set", "terms"], "--set takes KEY=VALUE"),
-        (["--set", "frequency_rat=2"], "did you mean frequency_rate?"),
+        (["--set", "frequency_rat=2"], "did you mean frequency_rate? (staf has width, depth, terms,"),
         (["--set", "steps=2"], "--set steps: the budget has options of its own"),
         (["--set", "rate=fast"], "rate must be a number, got 'fast'"),
         (["--set", "width=wide"], "width must be an integer, got 'wide'"),

@@ -19,7 +19,6 @@ STEPS = 14
 VERBS = {
     "upscale": ("upscale", "--scale", "2"),
     "upscale --evaluate": ("upscale", "--factor", "2", "--evaluate"),
-    "denoise": ("denoise",),
     # So noisy that an early step is kept, which only the checkpoint knows of.
     "denoise --photons": ("denoise", "--photons", "0.3", "--held-out", "0.2"),
 }

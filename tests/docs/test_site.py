@@ -37,8 +37,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     # A proxy that does not exist: a build that fetches anything fails.
     nowhere = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
+    # Not --quiet: it would hide the warnings from --strict too.
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
         cwd=ROOT,
         env={**os.environ, **nowhere, "NO_MKDOCS_2_WARNING": "1", "STAF_DOCS_FULL": "false"},
         capture_output=True,

@@ -17,5 +17,5 @@ def test_a_peak_means_from_zero():
 @pytest.mark.parametrize("measure", [psnr, ssim, lpips])
 def test_every_measure_refuses_two_shapes(measure):
     # Unwrapped, since the tests' own shape checks would refuse them first.
-    with pytest.raises(ValueError, match=r"one shape, got \(40, 40, 3\) and \(40, 41, 3\)"):
+    with pytest.raises(ValueError, match=r"the same shape, got \(40, 40, 3\) and \(40, 41, 3\)"):
         inspect.unwrap(measure)(torch.zeros(40, 40, 3), torch.zeros(40, 41, 3), data_range=1.0)

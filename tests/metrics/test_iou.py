@@ -28,5 +28,5 @@ def test_volumes_of_any_shape_count_exactly():
 
 
 def test_two_shapes_are_refused():
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="the same shape"):
         inspect.unwrap(iou)(torch.ones(2, dtype=torch.bool), torch.ones(3, dtype=torch.bool))

@@ -25,5 +25,5 @@ def test_an_angle_gives_its_cosine():
 
 @pytest.mark.parametrize("shapes", [((4, 3), (5, 3)), ((0, 3), (0, 3)), ((4, 2), (4, 2))])
 def test_what_is_no_pair_of_normals_is_refused(shapes):
-    with pytest.raises(ValueError, match="must be of one shape"):
+    with pytest.raises(ValueError, match="must have the same shape"):
         inspect.unwrap(normal_consistency)(*(torch.zeros(shape) for shape in shapes))

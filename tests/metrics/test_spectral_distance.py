@@ -63,7 +63,7 @@ def test_blocks_of_frames_are_the_whole(monkeypatch):
 
 def test_mistakes_are_named():
     # Unwrapped, since the tests' own shape checks would refuse them first.
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="the same shape"):
         inspect.unwrap(log_spectral_distance)(noise(10), noise(11))
     with pytest.raises(ValueError, match="hop must be at least 1"):
         log_spectral_distance(noise(10), noise(10), hop=0)

@@ -189,6 +189,7 @@ def test_huge_declared_shapes_are_refused_without_allocating(tmp_path):
         {"a": {"dtype": "X32", "shape": [1], "data_offsets": [0, 4]}},
         {"a": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}},
         {"a": {"dtype": "F32", "shape": "1", "data_offsets": [0, 4]}},
+        {name: {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]} for name in "ab"},
         {"a": 3},
     ],
 )

@@ -10,7 +10,7 @@ import time
 import pytest
 import torch
 
-from staf.nn import finer, siren
+from staf.nn import finer, incode, siren
 from staf.planning.recipes import default
 from staf.storage import FileError, file, load_field, read_header
 from staf.training import Checkpoint, Interrupted, Recipe, run
@@ -61,7 +61,7 @@ def test_a_fit_killed_at_a_random_step_resumes_to_the_same_bits(tmp_path, number
         assert torch.equal(a, b)
 
 
-def interrupt_at(step, path, field=None, **options):
+def interrupt_at(step, path, field=None):
     def watch(state):
         if state.step == step:
             os.kill(os.getpid(), signal.SIGINT)
@@ -244,3 +244,10 @@ def test_a_signal_while_the_fit_is_measured_loses_nothing(tmp_path, number):
     straight = run(task(), small_staf(), default(steps=6), progress=False)
     assert resumed.steps == 6
     assert resumed.metrics == straight.metrics
+
+
+def test_the_checkpoint_of_a_network_that_reads_its_signal_is_for_resuming_alone(tmp_path):
+    path = tmp_path / "c.safetensors"
+    interrupt_at(1, path, incode(2, 3, width=16, depth=2, generator=torch.Generator().manual_seed(0)))
+    with pytest.raises(FileError, match="reads its signal while it is trained; resume the fit to render it"):
+        load_field(path)

@@ -119,6 +119,45 @@ def test_callbacks_see_every_step_and_can_stop():
     assert [loss for _, loss in seen] == result.history.loss
 
 
+def test_the_callbacks_of_a_task_run_before_those_of_the_user():
+    problem, called = task(), []
+    problem.callbacks = lambda: [lambda state: called.append("task")]
+    run(
+        problem, small_siren(), Recipe(steps=2), seed=0, progress=False, callbacks=[lambda state: called.append("user")]
+    )
+    assert called == ["task", "user"] * 2
+
+
+def test_checkpoints_are_written_while_the_fit_runs(tmp_path, monkeypatch):
+    path, seen = tmp_path / "c.safetensors", []
+
+    def look(state):
+        seen.append(Checkpoint.load(path).step if path.exists() else None)
+
+    monkeypatch.setattr("staf.training.trainer.CHECKPOINT_SECONDS", 0.0)
+    fit(Recipe(steps=3), callbacks=[look], checkpoint=path)
+    assert seen == [None, 1, 2]
+
+
+def test_a_target_is_not_confirmed_at_every_step(monkeypatch):
+    """The loss of a batch may lie above the target for long: measuring all points then takes a sixth of the time."""
+    problem, clock = task(), [0.0]
+    measured = []
+
+    def measure(predict):
+        clock[0] += 1.0
+        measured.append(clock[0])
+        return {"psnr": 0.0}
+
+    def tick(state):
+        clock[0] += 0.1
+
+    problem.confirm = measure
+    monkeypatch.setattr("staf.training.loop.time.monotonic", lambda: clock[0])
+    run(problem, small_siren(), Recipe(steps=90, target_db=1.0), seed=0, progress=False, callbacks=[tick])
+    assert len(measured) == 2
+
+
 def test_activations_freeze_from_a_step():
     snapshots = {}
 

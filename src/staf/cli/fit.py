@@ -16,11 +16,12 @@ from staf._documents import Document
 from staf.cli.continuing import CONFIG, FLAG, Earlier, earlier, kind_continued
 from staf.cli.errors import UserError, edge
 from staf.cli.finish_time import finish_note
+from staf.cli.fit_summary import tell_fit
 from staf.cli.kinds import DEFAULT, kind_of, options_of
 from staf.cli.options import MODEL_NAMES, FitOptions, Flag
 from staf.cli.outputs import MEBIBYTE, default_folder, prepare_folder
 from staf.cli.overrides import Overrides, config_model, config_seed, plan_of_file, planned
-from staf.cli.resuming import CHECKPOINT, check_folder, finishing, interrupted, resumed
+from staf.cli.resuming import CHECKPOINT, check_folder, finishing, interrupted, left_at_once, resumed
 from staf.cli.terminal import Terminal
 from staf.kinds.options import FitKind
 
@@ -32,16 +33,6 @@ if TYPE_CHECKING:
     from staf.training.task import Task
     from staf.viewer import LiveView
 
-MEASURES = {
-    "ssim": "SSIM {:.4g}",
-    "lpips": "LPIPS {:.4g}",
-    "iou": "IoU {:.4f}",
-    "chamfer": "Chamfer {:.3g}",
-    "normal_consistency": "normal consistency {:.4f}",
-    "worst_frame_psnr": "worst frame {:.2f} dB",
-    "log_spectral_distance": "log-spectral distance {:.2f} dB",
-}
-
 
 @dataclass(frozen=True, kw_only=True)
 class FitShared(Overrides, FitOptions):
@@ -50,7 +41,7 @@ class FitShared(Overrides, FitOptions):
     file: Annotated[Positional[Path | None], arg(metavar="FILE", help_behavior_hint="")] = None
     """The signal: an image, audio, a mesh or point cloud, a video, an array or scan, or a scene's folder."""
     continue_: Annotated[Path | None, arg(name="continue", metavar="RUN", help_behavior_hint="")] = None
-    """Train the field of a finished run further, --steps +1000 for so many steps more; FILE may be left out."""
+    """Train the field of a finished run further: --steps +1000 adds 1000 steps; FILE may be left out."""
     view: Flag = False
     """Show the fit in the browser while it trains, with a button that stops it."""
     model: Annotated[str, arg(metavar="NAME", help=f"The network: {', '.join(MODEL_NAMES)}.")] = "staf"
@@ -135,7 +126,7 @@ def _run(options: Fit, terminal: Terminal, *, first: bool) -> int:
             live.done(fit.field)
         with finishing(fit, folder, terminal):
             files = _write(fit, folder, overwrite=options.overwrite or options.resume)
-            _tell(options, terminal, fit, folder, files)
+            tell_fit(terminal, fit, folder, files, file=options.file, model=options.model, verbose=options.verbose)
     return 0
 
 
@@ -237,6 +228,8 @@ def _fit(
         )
     except Interrupted as stop:
         raise interrupted(stop, checkpoint, terminal) from None
+    except KeyboardInterrupt as stop:
+        raise left_at_once(stop, checkpoint, terminal) from None
     if run is not None:
         run.extend(done)
     return done
@@ -248,51 +241,3 @@ def _write(fit: FitResult, folder: Path, *, overwrite: bool) -> dict[str, str]:
     paths = write_run(fit, folder, overwrite=overwrite)
     names = ("model", "reconstruction", "history", "metrics", "config", "report")
     return {name: str(path) for name in names if (path := getattr(paths, name)) is not None}
-
-
-def _tell(options: Fit, terminal: Terminal, fit: FitResult, folder: Path, files: dict[str, str]) -> None:
-    parameters = sum(p.numel() for p in fit.module.parameters())
-    for note in fit.notes:
-        terminal.note(f"note: {note}")
-    metrics = _metrics(fit, files)
-    # A task that fits no samples, such as a signed distance, has no PSNR.
-    words = {"psnr": f"{metrics['psnr']:.2f} dB PSNR"} if "psnr" in metrics else {}
-    if "psnr_of_file" in metrics:
-        words["psnr"] += f" ({metrics['psnr_of_file']:.2f} dB of the saved file)"
-    others = {name: value for name, value in metrics.items() if not name.startswith("psnr")}
-    words |= {name: MEASURES.get(name, name + " {:.4g}").format(value) for name, value in others.items()}
-    first = "psnr" if fit.signal is None else fit.signal.view.main_measure
-    terminal.say(", ".join(words[name] for name in sorted(words, key=lambda name: name != first)))
-    terminal.say(
-        f"{options.model}, {parameters:,} parameters, {fit.result.steps} steps in {fit.result.seconds:.1f} s "
-        f"on {fit.device} ({fit.stopped})"
-    )
-    terminal.say(f"report: {files['report']}")
-    if options.verbose:
-        for name, path in files.items():
-            terminal.note(f"{name}: {path}")
-    terminal.finish(
-        {
-            "verb": "fit",
-            "file": str(options.file),
-            "model": options.model,
-            "out": str(folder),
-            "files": files,
-            "metrics": metrics,
-            "parameters": parameters,
-            "steps": fit.result.steps,
-            "seconds": round(fit.result.seconds, 3),
-            "stopped": fit.stopped,
-            "seed": fit.result.seed,
-            "device": fit.device,
-            "reasons": list(fit.plan.reasons.values()),
-            "notes": list(fit.notes),
-        }
-    )
-
-
-def _metrics(fit: FitResult, files: dict[str, str]) -> dict[str, float]:
-    """The measures of the fit, and those that were made of what was written."""
-    written = json.loads(Path(files["metrics"]).read_text(encoding="utf-8"))
-    added = {name: written[name] for name in ("lpips", "psnr_of_file") if written.get(name) is not None}
-    return {**fit.metrics, **added}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from staf.cli.errors import UserError, did_you_mean
+from staf.cli.errors import UserError, edge
 from staf.cli.kinds import is_url
 from staf.cli.many_options import INDEX, ManyOptions, kept_when_stopped
 from staf.cli.options import MODEL_NAMES, BudgetOptions, Flag
@@ -89,17 +89,16 @@ def run(options: FitMany, terminal: Terminal) -> int:
     """Fit all, list them, name what failed."""
     files = _files(options.folder)
     budget = options.budget()
-    if options.model not in MODEL_NAMES:
-        raise UserError(f"there is no model {options.model!r}{did_you_mean(options.model, MODEL_NAMES)}")
+    from staf.many.fitting import fit_many
+    from staf.nn.networks import network_named
+
+    with edge():
+        network_named(options.model)
     out = options.place()
     arguments = options.checked(len(files))
-    from staf.many.fitting import fit_many
 
     def explain(plan: Plan, names: list[str]) -> None:
-        # Plans list their reasons, or name each one's topic.
-        reasons: Any = plan.reasons
-        sentences = reasons.values() if isinstance(reasons, dict) else reasons
-        terminal.explain(f"{', '.join(names)} on {arguments['device']}:", list(sentences))
+        terminal.explain(f"{', '.join(names)} on {arguments['device']}:", plan.reasons.values())
 
     with kept_when_stopped(terminal), _answering():
         outcome = fit_many(

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import new_class
 from typing import TypeVar
 
+from staf.cli.errors import UserError
 from staf.kinds.formats import HEAD_BYTES, recognise
 from staf.kinds.registry import kind_of_folder, kinds
 
@@ -61,7 +62,10 @@ def kind_of(words: Sequence[str], default: str = DEFAULT) -> str:
     # For files that do not exist: their options are parsed, and the message is about the file.
     by_suffix = {suffix: kind.name for kind in kinds().values() for suffix in kind.suffixes}
     found = (by_suffix.get(Path(word).suffix.lower()) for word in words if not word.startswith("-"))
-    return next((kind for kind in found if kind is not None), default)
+    kind = next((kind for kind in found if kind is not None), None)
+    if kind is None and (missing := _missing(words)):
+        raise UserError(f"cannot open {missing!r}: there is no such file or folder")
+    return kind or default
 
 
 def kind_of_field(words: Sequence[str], default: str = DEFAULT) -> str:
@@ -91,13 +95,23 @@ def kind_of_field(words: Sequence[str], default: str = DEFAULT) -> str:
             for own in (metadata, *metadata.get("fields", [])[:1]):
                 if isinstance(own, dict) and isinstance(signal := own.get("signal"), dict):
                     return str(signal.get("kind", default))
-    missing = [word for word in words if word.endswith(".safetensors") and not Path(word).exists()]
-    if missing and not {"-h", "--help"} & set(words):
+    if missing := _missing(words):
         from staf.storage import read_header
 
-        # Options depend on what the field is, so that this comes before any complaint about them.
-        read_header(missing[0])
+        read_header(missing)
     return default
+
+
+def _missing(words: Sequence[str]) -> str | None:
+    """A file or folder that is named and does not exist, unless help is asked for.
+
+    Options depend on what it is, so that it is refused before they are.
+    """
+    if {"-h", "--help"} & set(words):
+        return None
+    # Later words may be values of options.
+    named = [word for i, word in enumerate(words) if word.endswith(".safetensors") or (i == 0 and word[:1] != "-")]
+    return next((word for word in named if word and not is_url(word) and not Path(word).exists()), None)
 
 
 def is_url(place: str) -> bool:

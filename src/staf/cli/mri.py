@@ -41,7 +41,7 @@ class Mri(InverseOptions):
     sensitivities: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """What each coil sees of the picture, complex NPY of shape (coils, rows, columns)."""
     acceleration: Number = None
-    """Take the file for the truth, and measure one in so many columns of its transform."""
+    """Take the file for the truth, and measure one in X columns of its transform."""
     coils: Count = None
     """With --acceleration: how many coils there are around the picture (1 unless given)."""
     noise: Number = None

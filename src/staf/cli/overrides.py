@@ -38,7 +38,7 @@ class Overrides:
     terms: Count = None
     """Sinusoids of each activation (staf)."""
     omega0: Number = None
-    """The first layer's frequency, in place of the one from the signal's spectrum."""
+    """The first layer's frequency; otherwise it comes from the signal's spectrum."""
     rate: Number = None
     """The learning rate of all weights."""
     batch: Count = None
@@ -175,7 +175,11 @@ def _split(options: Overrides, plan: Plan) -> tuple[dict[str, Any], dict[str, An
             entries[key] = _value(text)
         else:
             near = did_you_mean(key, [*known, *recipe])
-            raise UserError(f"--set {key}: neither {spec.name} nor the recipe has it{near}")
+            entries_of_recipe = ", ".join(name for name in recipe if name not in BUDGET)
+            raise UserError(
+                f"--set {key}: neither {spec.name} nor the recipe has it{near} "
+                f"({spec.name} has {', '.join(known)}; the recipe has {entries_of_recipe})"
+            )
     for name in arguments:
         if name not in known:
             raise UserError(f"--{name}: the network {spec.name} has no {name}; it has {', '.join(known)}")

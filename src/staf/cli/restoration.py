@@ -14,7 +14,7 @@ from staf._documents import Document
 from staf.cli.errors import UserError
 from staf.cli.options import MODEL_NAMES, FitOptions, Flag
 from staf.cli.outputs import MEBIBYTE, default_folder, prepare_folder
-from staf.cli.resuming import CHECKPOINT, check_folder, interrupted, resumed
+from staf.cli.resuming import CHECKPOINT, check_folder, interrupted, left_at_once, resumed
 from staf.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -127,6 +127,8 @@ def fit_task(
         )
     except Interrupted as stop:
         raise interrupted(stop, checkpoint, terminal) from None
+    except KeyboardInterrupt as stop:
+        raise left_at_once(stop, checkpoint, terminal) from None
 
 
 def _check_same(options: InverseOptions, start: Start, task: Restoration, plan: Plan) -> None:

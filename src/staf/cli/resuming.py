@@ -81,6 +81,17 @@ def interrupted(stop: Interrupted, checkpoint: Path, terminal: Terminal) -> Stop
     return Stopped(message, stop.signal_number)
 
 
+def left_at_once(stop: KeyboardInterrupt, checkpoint: Path, terminal: Terminal) -> Stopped:
+    """What to say when a fit was left within a step, by a second Ctrl-C: the last checkpoint is kept, if any."""
+    message = f"{str(stop) or 'stopped by Ctrl-C'}; "
+    if checkpoint.exists():
+        message += f"{_where(checkpoint, checkpoint)}, up to when it was written; resume it with:\n"
+        message += terminal.resume_command()
+    else:
+        message += "nothing was saved"
+    return Stopped(message, getattr(stop, "signal_number", SIGINT))
+
+
 @contextlib.contextmanager
 def finishing(fit: Fit, folder: Path, terminal: Terminal) -> Iterator[None]:
     """Around what follows a fit: what is missing is said if it is stopped, and a model that cannot be written is saved

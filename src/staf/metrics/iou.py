@@ -19,7 +19,7 @@ def iou(prediction: Bool[Tensor, "*shape"], target: Bool[Tensor, "*shape"]) -> F
     """
     if prediction.shape != target.shape:
         raise ValueError(
-            f"prediction and target must have one shape, got {tuple(prediction.shape)} and {tuple(target.shape)}"
+            f"prediction and target must have the same shape, got {tuple(prediction.shape)} and {tuple(target.shape)}"
         )
     shared, union = overlap(prediction, target)
     return torch.tensor(shared / union if union else 1.0, dtype=torch.float64, device=prediction.device)

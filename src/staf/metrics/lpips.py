@@ -101,7 +101,7 @@ def lpips(
     """
     if prediction.shape != target.shape:
         raise ValueError(
-            f"prediction and target must have one shape, got {tuple(prediction.shape)} and {tuple(target.shape)}"
+            f"prediction and target must have the same shape, got {tuple(prediction.shape)} and {tuple(target.shape)}"
         )
     if prediction.ndim != 3 or prediction.shape[2] not in (1, 3):
         raise ValueError(f"prediction must have shape (h, w, 3) or (h, w, 1), got {tuple(prediction.shape)}")

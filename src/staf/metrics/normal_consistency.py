@@ -19,7 +19,7 @@ def normal_consistency(first: Float[Tensor, "n 3"], second: Float[Tensor, "n 3"]
     """
     if first.shape != second.shape or first.ndim != 2 or first.shape[1] != 3 or len(first) == 0:
         raise ValueError(
-            f"first and second must be of one shape (n, 3), n at least 1, got {tuple(first.shape)} and "
+            f"first and second must have the same shape (n, 3), n at least 1, got {tuple(first.shape)} and "
             f"{tuple(second.shape)}"
         )
     x, y = (torch.nn.functional.normalize(normals.double(), dim=1) for normals in (first, second))

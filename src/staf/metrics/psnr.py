@@ -25,7 +25,7 @@ def psnr(
     """
     if prediction.shape != target.shape:
         raise ValueError(
-            f"prediction and target must have one shape, got {tuple(prediction.shape)} and {tuple(target.shape)}"
+            f"prediction and target must have the same shape, got {tuple(prediction.shape)} and {tuple(target.shape)}"
         )
     if prediction.numel() == 0:
         raise ValueError("prediction must hold at least one value, got none")

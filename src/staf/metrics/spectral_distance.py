@@ -33,7 +33,8 @@ def log_spectral_distance(
     """
     if prediction.shape != target.shape or target.dim() != 2:
         raise ValueError(
-            f"prediction and target must have one shape (n, c), got {tuple(prediction.shape)} and {tuple(target.shape)}"
+            f"prediction and target must have the same shape (n, c), got {tuple(prediction.shape)} and "
+            f"{tuple(target.shape)}"
         )
     if target.numel() == 0:
         raise ValueError(f"target must hold at least one sample, got shape {tuple(target.shape)}")

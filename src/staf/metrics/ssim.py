@@ -43,7 +43,7 @@ def ssim(
     """
     if prediction.shape != target.shape:
         raise ValueError(
-            f"prediction and target must have one shape, got {tuple(prediction.shape)} and {tuple(target.shape)}"
+            f"prediction and target must have the same shape, got {tuple(prediction.shape)} and {tuple(target.shape)}"
         )
     if prediction.ndim != 3 or prediction.numel() == 0:
         raise ValueError(f"prediction must have shape (h, w, c) and not be empty, got {tuple(prediction.shape)}")

@@ -31,7 +31,10 @@ LABELS = {
     "chamfer": "Chamfer",
     "normal_consistency": "Normals agree",
     "log_spectral_distance": "Log-spectral distance",
+    "worst_frame_psnr": "PSNR, worst frame",
+    "cloud_distance": "Distance to the points",
 }
+IN_DECIBELS = ("psnr", "worst_frame_psnr", "log_spectral_distance")
 
 
 def heading(fit: Fit, view: str | None = None) -> str:
@@ -55,7 +58,7 @@ def numbers(fit: Fit, measures: Document) -> str:
     first = "psnr" if fit.signal is None else fit.signal.view.main_measure
     main = next((name for name in (first, "psnr", *fit.metrics) if name in fit.metrics), "psnr")
     unit, digits = (" dB", 2) if main == "psnr" else ("", 4)
-    tiles = [(LABELS.get(main, main), number(_measure(measures, main), digits), unit, "main")]
+    tiles = [(label(main), number(_measure(measures, main), digits), unit, "main")]
     if "ssim" in measures:
         tiles.append(("SSIM", number(_measure(measures, "ssim"), 4), "", ""))
     if measures.get("lpips") is not None:
@@ -65,9 +68,9 @@ def numbers(fit: Fit, measures: Document) -> str:
     known = {main, "ssim", "lpips", "psnr_of_file"}
     for name, value in measures.items():
         if name not in known and name in fit.metrics:
-            in_decibels = name in ("psnr", "log_spectral_distance")
+            in_decibels = name in IN_DECIBELS
             shown_value = number(value, 2) if in_decibels or value is None else f"{value:.{3 if value < 0.1 else 4}g}"
-            tiles.append((LABELS.get(name, name), shown_value, " dB" if in_decibels else "", ""))
+            tiles.append((label(name), shown_value, " dB" if in_decibels else "", ""))
     tiles += [
         ("Training", text(duration(fit.result.seconds)), "", ""),
         ("Steps", f"{fit.result.steps:,}", "", ""),
@@ -85,12 +88,21 @@ def numbers(fit: Fit, measures: Document) -> str:
     if measures.get("psnr_of_baseline") is not None:
         words.append(f"For scale: {measures['baseline']} alone has {measures['psnr_of_baseline']:.2f} dB.")
     words += [
-        f"{LABELS.get(name, name)}: {without_folders(note.split('. ')[0])}"
+        f"{label(name)}: {without_folders(note.split('. ')[0])}"
         for name, note in notes.items()
         if measures.get(name) is None and name != "psnr_of_baseline"
     ]
     remarks = "".join(f'<p class="fine">{text(word)}</p>' for word in words)
     return f'<dl class="numbers">{shown}</dl>{remarks}'
+
+
+def label(measure: str) -> str:
+    """What the report calls a measure.
+
+    >>> label("iou"), label("relative_error")
+    ('IoU', 'Relative error')
+    """
+    return LABELS.get(measure, measure.replace("_", " ").capitalize())
 
 
 def look(fit: Fit) -> str:

@@ -113,6 +113,8 @@ def test_the_command_line_fits_and_renders_a_clip(folder, tmp_path, monkeypatch,
     assert {"psnr", "worst_frame_psnr", "psnr_of_file"} <= set(document["metrics"])
     report = (tmp_path / "run/report.html").read_text("utf-8")
     assert "Frame by frame" in report
+    worst = document["metrics"]["worst_frame_psnr"]
+    assert f"<dt>PSNR, worst frame</dt><dd>{worst:.2f}<small> dB</small>" in report
     command = json.loads((tmp_path / "run/config.json").read_text())["reproduce"]["command"]
     assert "--every 4 --size 12x8" in command
     assert main(["render", "run", "-o", "slow.mp4", "--rate", "60", "--speed", "0.5"]) == 0

@@ -58,7 +58,7 @@ def read_dicom(path: Path, limit: int) -> Grid:
 def read_dicom_series(folder: str | os.PathLike[str], limit: int = 2**31) -> Grid:
     """The DICOM files of a folder as one volume, its slices ordered by their position.
 
-    Slices must have one size and lie evenly.
+    Slices must have the same size and lie evenly.
     """
     paths = sorted(path for path in Path(folder).iterdir() if path.is_file())
     found: list[tuple[float, np.ndarray, list[float]]] = []
@@ -75,7 +75,7 @@ def read_dicom_series(folder: str | os.PathLike[str], limit: int = 2**31) -> Gri
         raise SignalError(f"a series must hold at least two DICOM files, got {len(found)} in {str(folder)!r}")
     found.sort(key=lambda slice: slice[0])
     if len({array.shape for _, array, _ in found}) > 1:
-        raise SignalError(f"the slices of {str(folder)!r} must have one size")
+        raise SignalError(f"the slices of {str(folder)!r} must have the same size")
     between = np.diff([position for position, _, _ in found])
     if not between.min() > 0 or np.abs(between - between.mean()).max() > UNEVEN * between.mean():
         raise SignalError(f"the slices of {str(folder)!r} must lie evenly, got distances from {between.min():g} to "
