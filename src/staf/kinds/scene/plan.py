@@ -41,7 +41,7 @@ FOUR_RAYS_SECONDS = 2e-6
 # shows 21.5 dB after 30 s with 256 samples, and 15.9 dB with 1,024 (docs/results/scenes.md).
 MOST_SAMPLES, LEAST_SAMPLES = {"cpu": 256, "cuda": 1024}, 64
 # Steps of a fit whose budget leaves them open, by network and device.
-STEPS = {"radiance_grid": {"cpu": 2000, "cuda": 10_000}, "radiance": {"cpu": 1000, "cuda": 20_000}}
+STEPS = {"radiance_grid": {"cpu": 1000, "cuda": 10_000}, "radiance": {"cpu": 1000, "cuda": 20_000}}
 
 
 def rules(network: str) -> dict[str, Rule | None]:
