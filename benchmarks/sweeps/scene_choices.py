@@ -45,6 +45,7 @@ STAGES: tuple[dict[str, Changes], ...] = (
     {f"decay {decay:g}": {"recipe": {"table_decay": decay}} for decay in (0.0, 3e-8, 3e-7, 1e-6)},
     {f"2^{size} entries": {"grid": {"log2_entries": size}} for size in (18, 20)},
     {f"steps of 2^{size} samples": {"task": {"samples": 2**size}} for size in (12, 14)},
+    {"4 rays, room for 2^18": {"scene": {"subpixels": 2}, "task": {"samples": 2**18}}},
     {"1024 samples on a ray": {"scene": {"ray_samples": 1024}}},
 )
 

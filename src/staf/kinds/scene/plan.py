@@ -38,10 +38,10 @@ CELLS_PER_PIXEL, LEAST_CELLS = 2.0, 128
 FOUR_RAYS_SECONDS = 2e-6
 # Samples along the diagonal of the box, at most and at least. One for each pixel's side are enough; for photos of
 # 400x400 these are the paper's 1,024. A CPU gets further with few: of lego's photos at 100x100 that were left out it
-# shows 20.7 dB after 20 s with 256 samples and steps of 2^12, 17.2 dB with 1,024 and 2^14 (docs/results/scenes.md).
+# shows 21.7 dB after 30 s with 256 samples, and 18.7 dB with 1,024 (docs/results/scenes.md).
 MOST_SAMPLES, LEAST_SAMPLES = {"cpu": 256, "cuda": 1024}, 64
 # Steps of a fit whose budget leaves them open, by network and device.
-STEPS = {"radiance_grid": {"cpu": 2000, "cuda": 10_000}, "radiance": {"cpu": 1000, "cuda": 20_000}}
+STEPS = {"radiance_grid": {"cpu": 1000, "cuda": 10_000}, "radiance": {"cpu": 1000, "cuda": 20_000}}
 
 
 def rules(network: str) -> dict[str, Rule | None]:

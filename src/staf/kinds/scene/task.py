@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # Samples of one step on each type of device; rays that do not fit are left out of that step. So many times as many are
 # looked at, to see which of them light reaches: behind the first surface lie two thirds of them.
-SAMPLES = {"cpu": 2**13, "cuda": 2**17}
+SAMPLES = {"cpu": 2**14, "cuda": 2**17}
 LOOKED_AT = 4
 # Samples that less light than this reaches are not trained on.
 STOP = 1e-3
@@ -48,7 +48,7 @@ class Radiance:
 
     Args:
         scene: photos, cameras and box.
-        samples: of one step; by default 2^17 on a GPU and 2^13 on a CPU, times the rays of a pixel.
+        samples: of one step; by default 2^17 on a GPU and 2^14 on a CPU, times the rays of a pixel.
         resolution: cells along a side of the occupancy grid; by default 128 on a GPU and 64 on a CPU.
         most_bytes: photos beyond so many bytes take turns on the device.
     """
