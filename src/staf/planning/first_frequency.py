@@ -36,9 +36,9 @@ SHAPE_PER_SIDE = 0.25
 SHAPE_ENDS = (30.0, 90.0)
 # The first sines of shapes have from LOWEST_SINE to so many radians per unit for each of those voxels, within the ends,
 # where a network does not spread them itself. The armadillo at 256, 500 steps of 50,000 at 5e-4: an IoU of 0.9884
-# without that, 0.9903 up to 60, 0.9915 up to 90, 0.9920 up to 130, where FINER has 0.9919 at its best rate; 600 steps of
-# 262,144: 0.9996, then 0.99992, 0.99993, 0.99994. At 64 voxels, width 64, 300 steps of 8,192: 0.978 without, 0.989 up to
-# 22, 0.992 up to 33 and 45; lucy 0.9977, then 0.9991, 0.9991, 0.9975.
+# without that, 0.9903 up to 60, 0.9915 up to 90, 0.9920 up to 130, FINER 0.9919 at its best rate; 600 steps of 262,144:
+# 0.9996, then 0.99992, 0.99993, 0.99994. At 64 voxels, width 64, 300 steps of 8,192: 0.978 without, 0.989 up to 22,
+# 0.992 up to 33 and 45; lucy 0.9977, then 0.9991, 0.9991, 0.9975.
 LOWEST_SINE = 6.0
 HIGHEST_SINE_PER_SIDE = 0.5
 HIGHEST_SINE_ENDS = (17.0, 130.0)
