@@ -213,7 +213,7 @@ def read_settings(text: str, models: Sequence[str]) -> dict[str, Settings]:
     """
     documents = json.loads(text)
     found = {model: Settings(**documents.get(model, {})) for model in models}
-    return {model: dataclasses.replace(s, band=s.band and tuple(s.band)) for model, s in found.items()}
+    return {model: dataclasses.replace(s, band=s.band and (s.band[0], s.band[1])) for model, s in found.items()}
 
 
 def _resolution(path: str) -> int:
