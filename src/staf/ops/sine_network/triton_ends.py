@@ -16,12 +16,70 @@ from staf.ops.sine_network.triton_gradient import (
     terms,
 )
 from staf.ops.sine_network.triton_layer import coordinate, encoded
+from staf.ops.sine_network.triton_sums import split_tile
 from staf.ops.triton_early import begin
 from staf.ops.triton_math import hardware_sine, reduced_angle
 
 
 @triton.jit
 def first_kernel(
+    x_pointer,
+    weight_pointer,
+    bias_pointer,
+    amplitude_pointer,
+    frequency_pointer,
+    phase_pointer,
+    out_high_pointer,
+    out_low_pointer,
+    weights,
+    split_pointer,
+    largest_pointer,
+    points,
+    height,
+    width,
+    networks,
+    programs,
+    SPLIT: tl.constexpr,
+    INPUTS: tl.constexpr,
+    TERMS: tl.constexpr,
+    ROWS: tl.constexpr,
+    SLICE: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    KIND: tl.constexpr,
+    LAYERS: tl.constexpr,
+    SIDE: tl.constexpr,
+    EARLY: tl.constexpr = False,
+):
+    """Planes of rho(x W^T + b), by the first `programs`, and of all hidden layers' weights, by the others."""
+    begin(EARLY)
+    if tl.program_id(0) >= programs:
+        index = tl.program_id(0) - programs
+        split_tile(weights, split_pointer, largest_pointer, index, networks, width, SPLIT, LAYERS, SIDE)
+    else:
+        _first_rows(
+            x_pointer,
+            weight_pointer,
+            bias_pointer,
+            amplitude_pointer,
+            frequency_pointer,
+            phase_pointer,
+            out_high_pointer,
+            out_low_pointer,
+            points,
+            height,
+            width,
+            SPLIT,
+            INPUTS,
+            TERMS,
+            ROWS,
+            SLICE,
+            COLUMNS,
+            KIND,
+        )
+
+
+@triton.jit
+def _first_rows(
     x_pointer,
     weight_pointer,
     bias_pointer,
@@ -40,10 +98,8 @@ def first_kernel(
     SLICE: tl.constexpr,
     COLUMNS: tl.constexpr,
     KIND: tl.constexpr,
-    EARLY: tl.constexpr = False,
 ):
-    """Planes of rho(x W^T + b), padded rows included; a program has ROWS rows of one network, SLICE at a time."""
-    begin(EARLY)
+    """The first layer, padded rows included; a program has ROWS rows of one network, SLICE at a time."""
     row = tl.program_id(0) * ROWS
     network = row // height
     column = tl.arange(0, COLUMNS)[None, :]
