@@ -14,8 +14,11 @@ from staf.ops.sine_network.gluon_tiles import (
     ROWS,
     SLICE,
     SPREAD,
+    following,
     multiply,
+    released,
     shared_memory,
+    stages,
     taken,
 )
 from staf.ops.sine_network.triton_gradient import (
@@ -82,6 +85,7 @@ def _differentiate(
     INPUTS: gl.constexpr,
     MOST_WEIGHT_REACHES: gl.constexpr,
     MOST_REACHES: gl.constexpr,
+    STAGES: gl.constexpr,
 ):
     """The work of the warps that compute sines: one product after the other."""
     lane = gl.arange(0, COLUMNS, layout=gl.SliceLayout(0, SPREAD))[None, :]
@@ -116,19 +120,20 @@ def _differentiate(
                 gl.store(below_factor_pointer + network, factor)
             factor *= unit
     reach = none
+    stage = 0
     phase = 0
     # Two slices are asked for ahead.
     soon = _inner(inner_pointer, first_row + start * ROWS, first, width, INPUTS)
     later = _inner(inner_pointer, first_row + start * ROWS + SLICE, first, width, INPUTS)
     for tile in range(start, tiles, step):
-        mbarrier.wait(barriers.index(FULL), phase)
+        mbarrier.wait(barriers.index(FULL + stage), phase)
         for part in gl.static_range(PARTS):
             z = soon.to(gl.float32)
             soon = later
-            following = gl.minimum(tile + (part + 2) // PARTS * step, tiles - 1)
-            after = first_row + following * ROWS + (part + 2) % PARTS * SLICE
+            next_tile = gl.minimum(tile + (part + 2) // PARTS * step, tiles - 1)
+            after = first_row + next_tile * ROWS + (part + 2) % PARTS * SLICE
             later = _inner(inner_pointer, after, first, width, INPUTS)
-            grad = taken(place, barriers, part)
+            grad = taken(place, barriers, stage, part, STAGES)
             inside = tile * ROWS + part * SLICE + few
             coordinates = ()
             if INPUTS > 0:
@@ -153,7 +158,8 @@ def _differentiate(
             for k in gl.static_range(INPUTS):
                 more = more + (gl.fma(in_z, coordinates[k], columns[k]),)  # noqa: RUF005
             columns = more + (columns[INPUTS] + in_z,)  # noqa: RUF005
-        phase = phase ^ 1
+        released(barriers, stage, STAGES)
+        stage, phase = following(stage, phase, STAGES)
     to = column_pointer + ((network * step + start) * SLICE + few) * ((INPUTS + 1) * width)
     for k in gl.static_range(INPUTS):
         gl.store(to + (first + lane) * INPUTS + k, columns[k] * unit)
@@ -258,6 +264,7 @@ def shared_gradient_kernel(
                     INPUTS,
                     MOST_WEIGHT_REACHES,
                     MOST_REACHES,
+                    stages(SPLIT, WIDTH),
                 ),
             ),
             (

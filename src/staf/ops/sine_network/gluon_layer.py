@@ -14,8 +14,11 @@ from staf.ops.sine_network.gluon_tiles import (
     ROWS,
     SLICE,
     SPREAD,
+    following,
     multiply,
+    released,
     shared_memory,
+    stages,
     taken,
 )
 from staf.ops.sine_network.triton_layer import encoded, kept
@@ -47,6 +50,7 @@ def _activate(
     TERMS: gl.constexpr,
     OUTPUTS: gl.constexpr,
     KEEP: gl.constexpr,
+    STAGES: gl.constexpr,
 ):
     """The work of the warps that compute sines: one product after the other."""
     lane = gl.arange(0, COLUMNS, layout=gl.SliceLayout(0, SPREAD))[None, :]
@@ -62,11 +66,12 @@ def _activate(
     for c in gl.static_range(OUTPUTS):
         at = (network * OUTPUTS + c) * width + first + lane
         outputs = outputs + (gl.load(output_pointer + at) + nothing,)  # noqa: RUF005
+    stage = 0
     phase = 0
     for tile in range(start, tiles, step):
-        mbarrier.wait(barriers.index(FULL), phase)
+        mbarrier.wait(barriers.index(FULL + stage), phase)
         for part in gl.static_range(PARTS):
-            z = taken(place, barriers, part) + bias
+            z = taken(place, barriers, stage, part, STAGES) + bias
             tall = first_row + tile * ROWS + part * SLICE + few
             to = tall[:, None].to(gl.int64) * width + first + lane
             if KEEP:
@@ -84,7 +89,8 @@ def _activate(
                 share = (first // COLUMNS * OUTPUTS + c).to(gl.int64) * rows
                 # Rounded by itself, a product is the same whatever the compiler makes of the rest.
                 gl.store(share_pointer + share + tall, gl.sum(gl.fma(value, outputs[c], nothing), axis=1))
-        phase = phase ^ 1
+        released(barriers, stage, STAGES)
+        stage, phase = following(stage, phase, STAGES)
 
 
 @gluon.jit
@@ -151,6 +157,7 @@ def shared_layer_kernel(
                     TERMS,
                     OUTPUTS,
                     KEEP,
+                    stages(SPLIT, WIDTH),
                 ),
             ),
             (
