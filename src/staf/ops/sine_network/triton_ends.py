@@ -9,8 +9,8 @@ from staf.ops.pointwise_triton import derivative
 from staf.ops.sine_network.triton_gradient import (
     differentiated,
     keep_sums,
-    largest_of,
     reached,
+    reaches_of,
     scale_below,
     steepest,
     terms,
@@ -79,6 +79,15 @@ def first_kernel(
 
 
 @triton.jit
+def _coordinates(x_pointer, network, inside, points, INPUTS: tl.constexpr):
+    """All coordinates of some rows of a network, or zeros."""
+    found = ()
+    for k in tl.static_range(INPUTS):
+        found = found + (coordinate(x_pointer, network, inside, points, k, INPUTS),)  # noqa: RUF005
+    return found
+
+
+@triton.jit
 def _first_rows(
     x_pointer,
     weight_pointer,
@@ -112,11 +121,13 @@ def _first_rows(
     for k in tl.static_range(INPUTS):
         at = (network * width + column) * INPUTS + k
         weights = weights + (tl.load(weight_pointer + at, mask=left, other=0.0) + nothing,)  # noqa: RUF005
+    soon = _coordinates(x_pointer, network, row % height + few, points, INPUTS)
     for start in range(0, ROWS, SLICE):
-        inside = row % height + start + few
+        given = soon
+        soon = _coordinates(x_pointer, network, row % height + start + SLICE + few, points, INPUTS)
         z = bias
         for k in tl.static_range(INPUTS):
-            z = tl.fma(coordinate(x_pointer, network, inside, points, k, INPUTS) + nothing, weights[k], z)
+            z = tl.fma(given[k] + nothing, weights[k], z)
         if KIND > 0:
             value = derivative(z, constants[1], constants[2], constants[3], KIND, 0)
         else:
@@ -232,24 +243,24 @@ def last_gradient_kernel(
         heaviest += tl.abs(weight)
         weights = weights + (weight + nothing,)  # noqa: RUF005
         columns = columns + (nothing,)  # noqa: RUF005
-    factor = 1.0
-    if not SPLIT:
-        largest = largest_of(given_reach_pointer, network, given_reaches, MOST_REACHES) * tl.max(heaviest)
-        factor = scale_below(largest, steepest(constants, TERMS))
-        if slot == 0:
-            tl.store(factor_pointer + network, factor)
-    reach = tl.zeros((SLICE, COLUMNS // 4), dtype=tl.float32)
     source = inner_pointer + network.to(tl.int64) * height * width
-    later = tl.load(source + (slot * SHARE + few) * width + lane, mask=left, other=0.0).to(tl.float32)
+    later = tl.load(source + (slot * SHARE + few) * width + lane, mask=left, other=0.0)
     soon = ()
     for c in tl.static_range(OUTPUTS):
         place = (network.to(tl.int64) * points + slot * SHARE + few) * OUTPUTS + c
         soon = soon + (tl.load(grad_pointer + place, mask=slot * SHARE + few < points, other=0.0),)  # noqa: RUF005
+    factor = 1.0
+    if not SPLIT:
+        large = reaches_of(given_reach_pointer, network, given_reaches, MOST_REACHES)
+        factor = scale_below(tl.max(large) * tl.max(heaviest), steepest(constants, TERMS))
+        if slot == 0:
+            tl.store(factor_pointer + network, factor)
+    reach = tl.zeros((SLICE, COLUMNS // 4), dtype=tl.float32)
     for start in range(0, SHARE, SLICE):
-        z = later
+        z = later.to(tl.float32)
         inside = slot * SHARE + start + few
         following = slot * SHARE + tl.minimum(start + SLICE, SHARE - SLICE) + few
-        later = tl.load(source + following.to(tl.int64) * width + lane, mask=left, other=0.0).to(tl.float32)
+        later = tl.load(source + following.to(tl.int64) * width + lane, mask=left, other=0.0)
         grad = nothing
         told = soon
         soon = ()

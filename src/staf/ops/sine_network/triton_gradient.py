@@ -25,13 +25,15 @@ def scale_below(largest, steepest):
 
 
 @triton.jit
-def largest_of(pointer, network, count, MOST: tl.constexpr):
-    """The largest of a network's numbers in (networks, count), which are not negative."""
-    return largest_of_layout(pointer, network, count, tl.arange(0, MOST))
+def reaches_of(pointer, network, count, MOST: tl.constexpr):
+    """A network's numbers in (networks, count), which are not negative, and zeros up to MOST."""
+    lane = tl.arange(0, MOST)
+    return tl.load(pointer + network * count + lane, mask=lane < count, other=0.0)
 
 
 @triton.jit
 def largest_of_layout(pointer, network, count, lane):
+    """The largest of a network's numbers in (networks, count), which are not negative."""
     return tl.max(tl.load(pointer + network * count + lane, mask=lane < count, other=0.0))
 
 
@@ -211,30 +213,34 @@ def gradient_kernel(
     if not SPLIT:
         unit = 1.0 / tl.load(factor_pointer + network)
         if INPUTS == 0:
-            heaviest = largest_of(weight_reach_pointer, network, weight_reaches, MOST_WEIGHT_REACHES)
-            largest = largest_of(reach_pointer, network, reaches, MOST_REACHES) * heaviest * width
-            factor = scale_below(largest, steepest(constants, TERMS))
-            if slot == 0:
-                tl.store(below_factor_pointer + network, factor)
-            factor *= unit
+            # Asked for here and looked at after the first product, which they come beside.
+            heavy = reaches_of(weight_reach_pointer, network, weight_reaches, MOST_WEIGHT_REACHES)
+            large = reaches_of(reach_pointer, network, reaches, MOST_REACHES)
     reach = tl.zeros((SLICE, COLUMNS // 4), dtype=tl.float32)
     for tile in range(slot // across, height // ROWS, slots // across):
         row = network * height + tile * ROWS
+        source = inner_pointer + row.to(tl.int64) * width + first
+        if INPUTS == 0:
+            later_z = tl.load(source + few * width + lane)
         total = product(g_high, g_low, b_high, b_low, row, network * width + first, width, SPLIT, ROWS, COLUMNS, DEPTH)
         tl.store(place + tall * COLUMNS + lane, total)
+        if not SPLIT and INPUTS == 0:  # noqa: SIM102
+            if tile == slot // across:
+                largest = tl.max(large) * tl.max(heavy) * width
+                factor = scale_below(largest, steepest(constants, TERMS))
+                if slot == 0:
+                    tl.store(below_factor_pointer + network, factor)
+                factor *= unit
         tl.debug_barrier()
-        source = inner_pointer + row.to(tl.int64) * width + first
         later = tl.load(place + few * COLUMNS + lane)
-        if INPUTS == 0:
-            later_z = tl.load(source + few * width + lane).to(tl.float32)
         for start in range(0, ROWS, SLICE):
             grad = later
             following = tl.minimum(start + SLICE, ROWS - SLICE) + few
             later = tl.load(place + following * COLUMNS + lane)
             inside = tile * ROWS + start + few
             if INPUTS == 0:
-                z = later_z
-                later_z = tl.load(source + following * width + lane).to(tl.float32)
+                z = later_z.to(tl.float32)
+                later_z = tl.load(source + following * width + lane)
             else:
                 z = tl.load(bias_pointer + network * width + first + lane) + nothing
                 for k in tl.static_range(INPUTS):

@@ -135,6 +135,16 @@ def layer_kernel(
     row = (tl.program_id(0) // tiles) * ROWS
     first = (tl.program_id(0) % tiles) * COLUMNS
     network = row // height
+    # Asked for beside the product.
+    biases = ()
+    for piece in tl.static_range(PIECES):
+        column = first + piece * SPAN + tl.arange(0, SPAN)
+        biases = biases + (tl.load(bias_pointer + network * width + column)[None, :],)  # noqa: RUF005
+    sines = ()
+    for k in tl.static_range(TERMS):
+        at = network * TERMS + k
+        one = (tl.load(frequency_pointer + at), tl.load(phase_pointer + at), tl.load(amplitude_pointer + at))
+        sines = sines + one
     total = product(a_high, a_low, b_high, b_low, row, network * width + first, width, SPLIT, ROWS, COLUMNS, DEPTH)
     parts = pieces(total, ROWS, COLUMNS, PIECES)
     shares = ()
@@ -143,7 +153,7 @@ def layer_kernel(
     for piece in tl.static_range(PIECES):
         start = first + piece * SPAN
         column = start + tl.arange(0, SPAN)
-        z = parts[piece] + tl.load(bias_pointer + network * width + column)[None, :]
+        z = parts[piece] + biases[piece]
         if KEEP:
             inner.store([row, start], kept(z, SPLIT))
         if KIND > 0:
@@ -152,10 +162,7 @@ def layer_kernel(
         else:
             value = tl.zeros((ROWS, SPAN), dtype=tl.float32)
             for k in tl.static_range(TERMS):
-                frequency = tl.load(frequency_pointer + network * TERMS + k)
-                phase = tl.load(phase_pointer + network * TERMS + k)
-                amplitude = tl.load(amplitude_pointer + network * TERMS + k)
-                value += amplitude * hardware_sine(tl.fma(z, frequency, phase))
+                value += sines[3 * k + 2] * hardware_sine(tl.fma(z, sines[3 * k], sines[3 * k + 1]))
         if OUTPUTS == 0:
             high, low = encoded(value, SPLIT)
             out_high.store([row, start], high)
