@@ -20,6 +20,7 @@ from staf.ops.sine_network.gluon_tiles import (
     shared_memory,
     stages,
     taken,
+    work_of_program,
 )
 from staf.ops.sine_network.triton_gradient import (
     across_thread,
@@ -51,30 +52,14 @@ def _inner(inner_pointer, row, first, width, INPUTS: gl.constexpr):
 def _differentiate(
     place,
     barriers,
-    network,
-    first,
-    first_row,
-    slot,
-    slots,
-    start,
-    tiles,
-    step,
+    work,
     inner_pointer,
     x_pointer,
-    weight_pointer,
-    bias_pointer,
-    amplitude_pointer,
-    frequency_pointer,
-    phase_pointer,
-    out_high_pointer,
-    out_low_pointer,
+    below,
+    out,
     partial_pointer,
     column_pointer,
-    weight_reach_pointer,
-    reach_pointer,
-    factor_pointer,
-    below_reach_pointer,
-    below_factor_pointer,
+    scales,
     points,
     width,
     weight_reaches,
@@ -88,11 +73,15 @@ def _differentiate(
     STAGES: gl.constexpr,
 ):
     """The work of the warps that compute sines: one product after the other."""
+    network, first, slot, slots, first_row, start, tiles, step = work
+    weight_pointer, bias_pointer = below[0], below[1]
+    out_high_pointer, out_low_pointer = out
+    weight_reach_pointer, reach_pointer, factor_pointer, below_reach_pointer, below_factor_pointer = scales
     lane = gl.arange(0, COLUMNS, layout=gl.SliceLayout(0, SPREAD))[None, :]
     few = gl.arange(0, SLICE, layout=gl.SliceLayout(1, SPREAD))[:, None]
     nothing = gl.zeros([SLICE, COLUMNS], gl.float32, SPREAD)
     none = across_thread(nothing, SLICE, COLUMNS)
-    constants = terms(amplitude_pointer, frequency_pointer, phase_pointer, network, INPUTS > 0, TERMS)
+    constants = terms(below, network, INPUTS > 0, TERMS)
     sums = ()
     for _ in gl.static_range(3 * TERMS):
         sums = sums + (none,)  # noqa: RUF005
@@ -184,20 +173,11 @@ def shared_gradient_kernel(
     b_low,
     inner_pointer,
     x_pointer,
-    weight_pointer,
-    bias_pointer,
-    amplitude_pointer,
-    frequency_pointer,
-    phase_pointer,
-    out_high_pointer,
-    out_low_pointer,
+    below,
+    out,
     partial_pointer,
     column_pointer,
-    weight_reach_pointer,
-    reach_pointer,
-    factor_pointer,
-    below_reach_pointer,
-    below_factor_pointer,
+    scales,
     points,
     height,
     width,
@@ -213,14 +193,7 @@ def shared_gradient_kernel(
     MOST_REACHES: gl.constexpr,
 ):
     """`triton_gradient.gradient_kernel`; reaches of the results are one for each warp: (networks, slots, SLICE)."""
-    across = width // COLUMNS
-    slot = gl.program_id(0) % slots
-    network = gl.program_id(0) // slots
-    first = slot % across * COLUMNS
-    first_row = network * height
-    start = slot // across
-    tiles = height // ROWS
-    step = slots // across
+    work = work_of_program(slots, height, width)
     operands, weights, place, barriers = shared_memory(g_high, b_high, SPLIT, WIDTH)
     # A tuple with a name would have no constants.
     gl.warp_specialize(
@@ -230,30 +203,14 @@ def shared_gradient_kernel(
                 (
                     place,
                     barriers,
-                    network,
-                    first,
-                    first_row,
-                    slot,
-                    slots,
-                    start,
-                    tiles,
-                    step,
+                    work,
                     inner_pointer,
                     x_pointer,
-                    weight_pointer,
-                    bias_pointer,
-                    amplitude_pointer,
-                    frequency_pointer,
-                    phase_pointer,
-                    out_high_pointer,
-                    out_low_pointer,
+                    below,
+                    out,
                     partial_pointer,
                     column_pointer,
-                    weight_reach_pointer,
-                    reach_pointer,
-                    factor_pointer,
-                    below_reach_pointer,
-                    below_factor_pointer,
+                    scales,
                     points,
                     width,
                     weight_reaches,
@@ -278,11 +235,7 @@ def shared_gradient_kernel(
                     weights,
                     place,
                     barriers,
-                    network * width + first,
-                    first_row,
-                    start,
-                    tiles,
-                    step,
+                    work,
                     SPLIT,
                     WIDTH,
                 ),

@@ -20,6 +20,7 @@ from staf.ops.sine_network.gluon_tiles import (
     shared_memory,
     stages,
     taken,
+    work_of_program,
 )
 from staf.ops.sine_network.triton_layer import encoded, kept
 from staf.ops.triton_math import hardware_sine
@@ -29,22 +30,13 @@ from staf.ops.triton_math import hardware_sine
 def _activate(
     place,
     barriers,
-    network,
-    first,
-    first_row,
-    start,
-    tiles,
-    step,
+    work,
     rows,
     width,
-    bias_pointer,
-    amplitude_pointer,
-    frequency_pointer,
-    phase_pointer,
+    layer,
     output_pointer,
     inner_pointer,
-    out_high_pointer,
-    out_low_pointer,
+    out,
     share_pointer,
     SPLIT: gl.constexpr,
     TERMS: gl.constexpr,
@@ -53,6 +45,9 @@ def _activate(
     STAGES: gl.constexpr,
 ):
     """The work of the warps that compute sines: one product after the other."""
+    network, first, _slot, _slots, first_row, start, tiles, step = work
+    _weight, bias_pointer, amplitude_pointer, frequency_pointer, phase_pointer = layer
+    out_high_pointer, out_low_pointer = out
     lane = gl.arange(0, COLUMNS, layout=gl.SliceLayout(0, SPREAD))[None, :]
     few = gl.arange(0, SLICE, layout=gl.SliceLayout(1, SPREAD))
     nothing = gl.zeros([SLICE, COLUMNS], gl.float32, SPREAD)
@@ -99,14 +94,10 @@ def shared_layer_kernel(
     a_low,
     b_high,
     b_low,
-    bias_pointer,
-    amplitude_pointer,
-    frequency_pointer,
-    phase_pointer,
+    layer,
     output_pointer,
     inner_pointer,
-    out_high_pointer,
-    out_low_pointer,
+    out,
     share_pointer,
     rows,
     height,
@@ -119,14 +110,7 @@ def shared_layer_kernel(
     WIDTH: gl.constexpr,
 ):
     """`triton_layer.layer_kernel` of a sine series; a network has `slots` programs, a multiple of the tiles across."""
-    across = width // COLUMNS
-    slot = gl.program_id(0) % slots
-    network = gl.program_id(0) // slots
-    first = slot % across * COLUMNS
-    first_row = network * height
-    start = slot // across
-    tiles = height // ROWS
-    step = slots // across
+    work = work_of_program(slots, height, width)
     operands, weights, place, barriers = shared_memory(a_high, b_high, SPLIT, WIDTH)
     # A tuple with a name would have no constants.
     gl.warp_specialize(
@@ -136,22 +120,13 @@ def shared_layer_kernel(
                 (
                     place,
                     barriers,
-                    network,
-                    first,
-                    first_row,
-                    start,
-                    tiles,
-                    step,
+                    work,
                     rows,
                     width,
-                    bias_pointer,
-                    amplitude_pointer,
-                    frequency_pointer,
-                    phase_pointer,
+                    layer,
                     output_pointer,
                     inner_pointer,
-                    out_high_pointer,
-                    out_low_pointer,
+                    out,
                     share_pointer,
                     SPLIT,
                     TERMS,
@@ -171,11 +146,7 @@ def shared_layer_kernel(
                     weights,
                     place,
                     barriers,
-                    network * width + first,
-                    first_row,
-                    start,
-                    tiles,
-                    step,
+                    work,
                     SPLIT,
                     WIDTH,
                 ),

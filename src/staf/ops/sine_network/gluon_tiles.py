@@ -71,6 +71,26 @@ def shared_memory(a_high, b_high, SPLIT: gl.constexpr, WIDTH: gl.constexpr):
 
 
 @gluon.jit
+def work_of_program(slots, height, width):
+    """What a program of a network's `slots` does: the network, the first column, slot and slots, the network's first
+    row, and its tiles: the first of them, where they end, and how far each is from the next.
+    """
+    across = width // COLUMNS
+    slot = gl.program_id(0) % slots
+    network = gl.program_id(0) // slots
+    return (
+        network,
+        slot % across * COLUMNS,
+        slot,
+        slots,
+        network * height,
+        slot // across,
+        height // ROWS,
+        slots // across,
+    )
+
+
+@gluon.jit
 def _fetch(a_high, a_low, row, k, exists, at, operands, barriers, SPLIT: gl.constexpr):
     """Ask for chunk k of some rows, if they exist, for the place `at` of all chunks."""
     PLANES: gl.constexpr = 2 if SPLIT else 1
@@ -91,15 +111,13 @@ def multiply(
     weights,
     place,
     barriers,
-    column,
-    first_row,
-    start,
-    tiles,
-    step,
+    work,
     SPLIT: gl.constexpr,
     WIDTH: gl.constexpr,
 ):
     """The work of the warps that multiply: tiles `start`, `start` + `step` and so on, from `first_row`."""
+    network, first, _slot, _slots, first_row, start, tiles, step = work
+    column = network * WIDTH + first
     PLANES: gl.constexpr = 2 if SPLIT else 1
     CHUNKS: gl.constexpr = WIDTH // DEPTH
     STAGES: gl.constexpr = stages(SPLIT, WIDTH)

@@ -70,9 +70,8 @@ def value(
         else:
             first_kernel[(rows // share + reaches * networks * hidden,)](
                 x,
-                *layers[0],
-                planes[0, 0],
-                planes[-1, 0],
+                tuple(layers[0]),
+                (planes[0, 0], planes[-1, 0]),
                 unsplit,
                 weights,
                 largest,

@@ -24,13 +24,8 @@ from staf.ops.triton_math import hardware_sine, reduced_angle
 @triton.jit
 def first_kernel(
     x_pointer,
-    weight_pointer,
-    bias_pointer,
-    amplitude_pointer,
-    frequency_pointer,
-    phase_pointer,
-    out_high_pointer,
-    out_low_pointer,
+    layer,
+    out,
     weights,
     split_pointer,
     largest_pointer,
@@ -58,13 +53,8 @@ def first_kernel(
     else:
         _first_rows(
             x_pointer,
-            weight_pointer,
-            bias_pointer,
-            amplitude_pointer,
-            frequency_pointer,
-            phase_pointer,
-            out_high_pointer,
-            out_low_pointer,
+            layer,
+            out,
             points,
             height,
             width,
@@ -90,13 +80,8 @@ def _coordinates(x_pointer, network, inside, points, INPUTS: tl.constexpr):
 @triton.jit
 def _first_rows(
     x_pointer,
-    weight_pointer,
-    bias_pointer,
-    amplitude_pointer,
-    frequency_pointer,
-    phase_pointer,
-    out_high_pointer,
-    out_low_pointer,
+    layer,
+    out,
     points,
     height,
     width,
@@ -115,7 +100,9 @@ def _first_rows(
     left = column < width
     few = tl.arange(0, SLICE)[:, None]
     nothing = tl.zeros((SLICE, COLUMNS), dtype=tl.float32)
-    constants = terms(amplitude_pointer, frequency_pointer, phase_pointer, network, True, TERMS)
+    constants = terms(layer, network, True, TERMS)
+    weight_pointer, bias_pointer = layer[0], layer[1]
+    out_high_pointer, out_low_pointer = out
     bias = tl.load(bias_pointer + network * width + column, mask=left, other=0.0) + nothing
     weights = ()
     for k in tl.static_range(INPUTS):
@@ -188,11 +175,8 @@ def last_gradient_kernel(
     grad_pointer,
     inner_pointer,
     output_pointer,
-    amplitude_pointer,
-    frequency_pointer,
-    phase_pointer,
-    out_high_pointer,
-    out_low_pointer,
+    layer,
+    out,
     partial_pointer,
     column_pointer,
     given_reach_pointer,
@@ -231,7 +215,8 @@ def last_gradient_kernel(
     few = tl.arange(0, SLICE)[:, None]
     left = lane < width if WHOLE == 0 else lane >= 0
     nothing = tl.zeros((SLICE, COLUMNS), dtype=tl.float32)
-    constants = terms(amplitude_pointer, frequency_pointer, phase_pointer, network, KIND > 0, TERMS)
+    constants = terms(layer, network, KIND > 0, TERMS)
+    out_high_pointer, out_low_pointer = out
     sums = ()
     for _ in tl.static_range(3 * TERMS):
         sums = sums + (tl.zeros((SLICE, COLUMNS // 4), dtype=tl.float32),)  # noqa: RUF005

@@ -38,8 +38,9 @@ def largest_of_layout(pointer, network, count, lane):
 
 
 @triton.jit
-def terms(amplitude_pointer, frequency_pointer, phase_pointer, network, EXACT: tl.constexpr, TERMS: tl.constexpr):
-    """Five constants of each term: amplitude, steepest slope, and two or three of its angle."""
+def terms(layer, network, EXACT: tl.constexpr, TERMS: tl.constexpr):
+    """Five constants of each term of a layer, a `tiles.Layer`: amplitude, steepest slope, two or three of its angle."""
+    _weight, _bias, amplitude_pointer, frequency_pointer, phase_pointer = layer
     constants = ()
     for k in tl.static_range(TERMS):
         amplitude = tl.load(amplitude_pointer + network * TERMS + k)
@@ -143,13 +144,8 @@ def gradient_kernel(
     b_low,
     inner_pointer,
     x_pointer,
-    weight_pointer,
-    bias_pointer,
-    amplitude_pointer,
-    frequency_pointer,
-    phase_pointer,
-    out_high_pointer,
-    out_low_pointer,
+    below,
+    out,
     place_pointer,
     partial_pointer,
     column_pointer,
@@ -177,7 +173,8 @@ def gradient_kernel(
     MOST_REACHES: tl.constexpr,
     EARLY: tl.constexpr = False,
 ):
-    """(g b^T) rho'(z) of the layer below: its planes, the sums of its columns, and the sinusoids' sums where TRAINED.
+    """(g b^T) rho'(z) of the layer `below`, a `tiles.Layer`: its planes, the sums of its columns, and the sinusoids'
+    sums where TRAINED.
 
     With INPUTS, the layer below is the first one: z is computed from coordinates, its angles are reduced exactly, and
     instead of planes there are the sums of columns times each coordinate, as the first layer's weights lie, (width,
@@ -196,7 +193,9 @@ def gradient_kernel(
     tall = tl.arange(0, ROWS)[:, None]
     few = tl.arange(0, SLICE)[:, None]
     place = place_pointer + tl.program_id(0) * (ROWS * COLUMNS)
-    constants = terms(amplitude_pointer, frequency_pointer, phase_pointer, network, INPUTS > 0 or KIND > 0, TERMS)
+    constants = terms(below, network, INPUTS > 0 or KIND > 0, TERMS)
+    weight_pointer, bias_pointer = below[0], below[1]
+    out_high_pointer, out_low_pointer = out
     nothing = tl.zeros((SLICE, COLUMNS), dtype=tl.float32)
     sums = ()
     for _ in tl.static_range(3 * TERMS):

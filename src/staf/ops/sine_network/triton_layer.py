@@ -103,10 +103,7 @@ def layer_kernel(
     a_low,
     b_high,
     b_low,
-    bias_pointer,
-    amplitude_pointer,
-    frequency_pointer,
-    phase_pointer,
+    layer,
     output_pointer,
     inner,
     out_high,
@@ -130,6 +127,7 @@ def layer_kernel(
     with the output layer's weights, a share for each tile of columns: (tiles of columns, OUTPUTS, rows).
     """
     begin(EARLY)
+    _weight, bias_pointer, amplitude_pointer, frequency_pointer, phase_pointer = layer
     SPAN: tl.constexpr = COLUMNS // PIECES
     tiles = width // COLUMNS
     row = (tl.program_id(0) // tiles) * ROWS
