@@ -17,11 +17,15 @@ from staf.ops.sine_network.tiles import (
     FIRST_TILES,
     MANY_ROWS,
     PADDING,
+    WHOLE_ROWS,
+    WHOLE_TILE,
+    WHOLE_WIDTHS,
     Layer,
     share_of,
     tile_for,
 )
 from staf.ops.sine_network.triton_ends import first_kernel, output_kernel
+from staf.ops.sine_network.triton_rows import rows_kernel
 from staf.ops.sine_network.triton_sums import split_kernel
 from staf.ops.triton_early import early
 
@@ -62,6 +66,39 @@ def value(
 
         unsplit = tuple(layer.weight for layer in layers[1:])
         splitting = {"SPLIT": split, "LAYERS": hidden, "SIDE": SIDE}
+        if is_whole(rows, width, split, layers):
+            split_kernel[(reaches * networks * hidden,)](
+                unsplit, weights, largest, networks, width, **splitting, **chained
+            )
+            tile = WHOLE_TILE
+            rows_kernel[(rows // tile.rows,)](
+                x,
+                tuple(tuple(layer) for layer in layers),
+                weights,
+                output,
+                bias,
+                planes,
+                inner,
+                out,
+                points,
+                height,
+                networks,
+                INPUTS=inputs,
+                TERMS=layers[0].terms,
+                OUTPUTS=outputs,
+                HIDDEN=hidden,
+                PLANES=planes.shape[1],
+                KEEP=keep,
+                KIND=kind,
+                ROWS=tile.rows,
+                SLICE=max(1, min(tile.rows, tile.warps * 128 // width)),
+                WIDTH=width,
+                COLUMNS=min(width, tile.columns),
+                num_warps=tile.warps,
+                num_stages=tile.stages,
+                **chained,
+            )
+            return (out, planes, inner, weights, largest) if keep else (out, *[out.new_empty(0)] * 4)
         if is_shared(rows, width, kind):
             from staf.ops.sine_network import gluon
 
@@ -111,3 +148,9 @@ def value(
         return out, planes, inner, weights, largest
     nothing = out.new_empty(0)
     return out, nothing, nothing, nothing, nothing
+
+
+def is_whole(rows: int, width: int, split: bool, layers: Sequence[Layer]) -> bool:
+    """Whether one launch takes rows through all layers."""
+    alike = len({layer.terms for layer in layers}) == 1
+    return not split and alike and rows <= WHOLE_ROWS and width in WHOLE_WIDTHS

@@ -19,8 +19,10 @@ def split_kernel(
     SPLIT: tl.constexpr,
     LAYERS: tl.constexpr,
     SIDE: tl.constexpr,
+    EARLY: tl.constexpr = False,
 ):
     """`split_tile` of every layer, by a program for each tile."""
+    begin(EARLY)
     split_tile(weights, out_pointer, largest_pointer, tl.program_id(0), networks, width, SPLIT, LAYERS, SIDE)
 
 
