@@ -31,11 +31,13 @@ from staf.ops.triton_early import early
 
 # Rows and columns of a tile of weights that is split by one program.
 SIDE = 32
+# The values and what is `Kept`.
+Results = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
 
 
 def value(
     x: Tensor, layers: Sequence[Layer], output: Tensor, bias: Tensor, split: bool, keep: bool, kind: int
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+) -> Results:
     """x (networks, points, inputs) to (networks, points, outputs), and what is `Kept`, which is empty unless `keep`.
 
     `kind` is 0 for sine series, or one of `pointwise_triton.KINDS`.
@@ -98,7 +100,7 @@ def value(
                 num_stages=tile.stages,
                 **chained,
             )
-            return (out, planes, inner, weights, largest) if keep else (out, *[out.new_empty(0)] * 4)
+            return _kept(out, planes, inner, weights, largest, keep)
         if is_shared(rows, width, kind):
             from staf.ops.sine_network import gluon
 
@@ -144,6 +146,11 @@ def value(
         output_kernel[(triton.cdiv(points, 512) * networks,)](
             shares, bias, out, points, height, rows, TILES=tiles, OUTPUTS=outputs, BLOCK=512, **chained
         )
+    return _kept(out, planes, inner, weights, largest, keep)
+
+
+def _kept(out: Tensor, planes: Tensor, inner: Tensor, weights: Tensor, largest: Tensor, keep: bool) -> Results:
+    """All of these, which are empty but for the first unless `keep`."""
     if keep:
         return out, planes, inner, weights, largest
     nothing = out.new_empty(0)
