@@ -54,9 +54,9 @@ SUMS_TILES = {
     (True, False): (128, 256, 64, 8, 3, 132),
     (True, True): (128, 256, 32, 8, 3, 132),
 }
-# Beside tf32 up to so many rows go through all layers in one launch, so many for each program and with so many columns
-# at a time, for layers of these widths.
-WHOLE_ROWS, WHOLE_WIDTHS, WHOLE_TILE = 132 * 32, (64, 128, 256), Tile(32, 64, 0, 8, 2)
+# Up to so many rows go through all layers of such a width in one launch: rows of a program, and columns at a time.
+WHOLE_ROWS, WHOLE_WIDTHS = 132 * 32, (64, 128, 256)
+WHOLE_TILES = {False: Tile(32, 64, 0, 8, 2), True: Tile(32, 64, 0, 8, 2)}
 # Warps and programs of the first layer, and of the last gradient, with its registers, for few rows and for many.
 FIRST_TILES = {False: (4, 132 * 4), True: (4, 132 * 16)}
 LAST_TILES = {False: (4, 132 * 4, 128), True: (4, 132 * 8, 128)}

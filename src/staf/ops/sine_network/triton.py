@@ -18,7 +18,7 @@ from staf.ops.sine_network.tiles import (
     MANY_ROWS,
     PADDING,
     WHOLE_ROWS,
-    WHOLE_TILE,
+    WHOLE_TILES,
     WHOLE_WIDTHS,
     Layer,
     share_of,
@@ -68,11 +68,11 @@ def value(
 
         unsplit = tuple(layer.weight for layer in layers[1:])
         splitting = {"SPLIT": split, "LAYERS": hidden, "SIDE": SIDE}
-        if is_whole(rows, width, split, layers):
+        if is_whole(rows, width, layers):
             split_kernel[(reaches * networks * hidden,)](
                 unsplit, weights, largest, networks, width, **splitting, **chained
             )
-            tile = WHOLE_TILE
+            tile = WHOLE_TILES[split]
             rows_kernel[(rows // tile.rows,)](
                 x,
                 tuple(tuple(layer) for layer in layers),
@@ -85,6 +85,7 @@ def value(
                 points,
                 height,
                 networks,
+                SPLIT=split,
                 INPUTS=inputs,
                 TERMS=layers[0].terms,
                 OUTPUTS=outputs,
@@ -157,7 +158,7 @@ def _kept(out: Tensor, planes: Tensor, inner: Tensor, weights: Tensor, largest: 
     return out, nothing, nothing, nothing, nothing
 
 
-def is_whole(rows: int, width: int, split: bool, layers: Sequence[Layer]) -> bool:
+def is_whole(rows: int, width: int, layers: Sequence[Layer]) -> bool:
     """Whether one launch takes rows through all layers."""
     alike = len({layer.terms for layer in layers}) == 1
-    return not split and alike and rows <= WHOLE_ROWS and width in WHOLE_WIDTHS
+    return alike and rows <= WHOLE_ROWS and width in WHOLE_WIDTHS

@@ -1,4 +1,4 @@
-"""Device code for few rows beside tf32: a program takes its rows through all layers, in one launch.
+"""Device code for few rows: a program takes its rows through all layers, in one launch.
 
 A row needs no other row, so that nothing but the program itself waits between layers. Every program reads all weights,
 which is worth while where there is about one program for each multiprocessor.
@@ -29,6 +29,7 @@ def rows_kernel(
     points,
     height,
     networks,
+    SPLIT: tl.constexpr,
     INPUTS: tl.constexpr,
     TERMS: tl.constexpr,
     OUTPUTS: tl.constexpr,
@@ -44,8 +45,9 @@ def rows_kernel(
 ):
     """The outputs of ROWS rows, and z of hidden layers where KEEP.
 
-    `layers` are `tiles.Layer`s of TERMS terms; weights are (HIDDEN, networks, WIDTH, WIDTH) float16. Activations go
-    through planes (PLANES, rows, WIDTH), where the next layer finds them: all of them, or two in turns.
+    `layers` are `tiles.Layer`s of TERMS terms; weights are (1 or 2, HIDDEN, networks, WIDTH, WIDTH), as numbers are
+    stored (`triton_layer`). Activations go through planes (1 or 2, PLANES, rows, WIDTH), where the next layer finds
+    them: those of all layers, or two in turns.
     """
     begin(EARLY)
     row = tl.program_id(0) * ROWS
@@ -54,14 +56,16 @@ def rows_kernel(
     k = tl.arange(0, WIDTH)
     lane = tl.arange(0, COLUMNS)
     size = networks.to(tl.int64) * height * WIDTH
+    low_pointer = plane_pointer + PLANES * size
+    square = networks.to(tl.int64) * WIDTH * WIDTH
     first_rows(
         x_pointer,
         layers[0],
-        (plane_pointer, plane_pointer),
+        (plane_pointer, low_pointer),
         points,
         height,
         WIDTH,
-        False,
+        SPLIT,
         INPUTS,
         TERMS,
         ROWS,
@@ -82,14 +86,23 @@ def rows_kernel(
             sines = sines + one
         # All of this program's threads have written the plane.
         tl.debug_barrier()
-        a = tl.load(plane_pointer + (index % PLANES) * size + own + k[None, :])
-        matrix = weights_pointer + (index * networks + network).to(tl.int64) * WIDTH * WIDTH
+        source = (index % PLANES) * size + own + k[None, :]
+        a = tl.load(plane_pointer + source)
+        if SPLIT:
+            a_rest = tl.load(low_pointer + source)
+        matrix = weights_pointer + index * square + network.to(tl.int64) * WIDTH * WIDTH
         for start in range(0, WIDTH, COLUMNS):
             column = start + lane
             b = tl.load(matrix + column[:, None] * WIDTH + k[None, :])
-            z = tl.dot(a, b.T) + tl.load(shift_pointer + network * WIDTH + column)[None, :]
+            shift = tl.load(shift_pointer + network * WIDTH + column)[None, :]
+            z = tl.dot(a, b.T)
+            if SPLIT:
+                b_rest = tl.load(matrix + HIDDEN * square + column[:, None] * WIDTH + k[None, :])
+                z = tl.dot(a_rest, b.T, z)
+                z = tl.dot(a, b_rest.T, z)
+            z += shift
             if KEEP:
-                tl.store(inner_pointer + index * size + own + column[None, :], kept(z, False))
+                tl.store(inner_pointer + index * size + own + column[None, :], kept(z, SPLIT))
             if KIND > 0:
                 constant, turn, rest = plain_constants(frequency_pointer, network)
                 value = derivative(z, constant, turn, rest, KIND, 0)
@@ -99,8 +112,11 @@ def rows_kernel(
                     angle = tl.fma(z, sines[3 * term], sines[3 * term + 1])
                     value += sines[3 * term + 2] * hardware_sine(angle)
             if index < HIDDEN - 1:
-                high, _low = encoded(value, False)
-                tl.store(plane_pointer + ((index + 1) % PLANES) * size + own + column[None, :], high)
+                high, low = encoded(value, SPLIT)
+                to = ((index + 1) % PLANES) * size + own + column[None, :]
+                tl.store(plane_pointer + to, high)
+                if SPLIT:
+                    tl.store(low_pointer + to, low)
             else:
                 more = ()
                 for c in tl.static_range(OUTPUTS):
