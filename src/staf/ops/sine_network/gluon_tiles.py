@@ -82,7 +82,8 @@ def work_of_program(slots, height, width):
         network,
         slot % across * COLUMNS,
         slot,
-        slots,
+        # A single slot is a constant, which this tuple could not hold.
+        gl.to_tensor(slots),
         network * height,
         slot // across,
         height // ROWS,

@@ -55,9 +55,10 @@ def rows_kernel(
     few = tl.arange(0, ROWS)
     k = tl.arange(0, WIDTH)
     lane = tl.arange(0, COLUMNS)
-    size = networks.to(tl.int64) * height * WIDTH
+    # Rows are few, so that all of this fits 32 bits.
+    size = networks * height * WIDTH
     low_pointer = plane_pointer + PLANES * size
-    square = networks.to(tl.int64) * WIDTH * WIDTH
+    square = networks * WIDTH * WIDTH
     first_rows(
         x_pointer,
         layers[0],
@@ -76,7 +77,7 @@ def rows_kernel(
     shares = ()
     for _ in tl.static_range(OUTPUTS):
         shares = shares + (tl.zeros((ROWS,), dtype=tl.float32),)  # noqa: RUF005
-    own = row.to(tl.int64) * WIDTH + few[:, None] * WIDTH
+    own = (row + few[:, None]) * WIDTH
     for index in tl.static_range(HIDDEN):
         _weight, shift_pointer, amplitude_pointer, frequency_pointer, phase_pointer = layers[index + 1]
         sines = ()
@@ -90,7 +91,7 @@ def rows_kernel(
         a = tl.load(plane_pointer + source)
         if SPLIT:
             a_rest = tl.load(low_pointer + source)
-        matrix = weights_pointer + index * square + network.to(tl.int64) * WIDTH * WIDTH
+        matrix = weights_pointer + index * square + network * WIDTH * WIDTH
         for start in range(0, WIDTH, COLUMNS):
             column = start + lane
             b = tl.load(matrix + column[:, None] * WIDTH + k[None, :])
@@ -125,6 +126,6 @@ def rows_kernel(
                 shares = more
     inside = row % height + few
     for c in tl.static_range(OUTPUTS):
-        to = (network.to(tl.int64) * points + inside) * OUTPUTS + c
+        to = (network * points + inside) * OUTPUTS + c
         total = shares[c] + tl.load(bias_pointer + network * OUTPUTS + c)
         tl.store(out_pointer + to, total, mask=inside < points)
