@@ -56,7 +56,14 @@ SUMS_TILES = {
 }
 # Up to so many rows go through all layers of such a width in one launch: rows of a program, and columns at a time.
 WHOLE_ROWS, WHOLE_WIDTHS = 132 * 32, (64, 128, 256)
-WHOLE_TILES = {False: Tile(32, 64, 0, 8, 2), True: Tile(32, 64, 0, 8, 2)}
+WHOLE_BACK = False
+# Of one float16 and of two bfloat16 planes, forward and back.
+WHOLE_TILES = {
+    (False, False): Tile(32, 64, 0, 8, 2),
+    (True, False): Tile(32, 64, 0, 8, 2),
+    (False, True): Tile(32, 64, 0, 16, 2),
+    (True, True): Tile(32, 64, 0, 8, 2),
+}
 # Warps and programs of the first layer, and of the last gradient, with its registers, for few rows and for many.
 FIRST_TILES = {False: (4, 132 * 4), True: (4, 132 * 16)}
 LAST_TILES = {False: (4, 132 * 4, 128), True: (4, 132 * 8, 128)}

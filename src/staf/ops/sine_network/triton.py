@@ -11,21 +11,18 @@ import torch
 import triton
 from torch import Tensor
 
+from staf.ops.sine_network import rows as rows_of
 from staf.ops.sine_network.hidden import is_shared, tiles_across
 from staf.ops.sine_network.hidden import layer as hidden_layer
 from staf.ops.sine_network.tiles import (
     FIRST_TILES,
     MANY_ROWS,
     PADDING,
-    WHOLE_ROWS,
-    WHOLE_TILES,
-    WHOLE_WIDTHS,
     Layer,
     share_of,
     tile_for,
 )
 from staf.ops.sine_network.triton_ends import first_kernel, output_kernel
-from staf.ops.sine_network.triton_rows import rows_kernel
 from staf.ops.sine_network.triton_sums import split_kernel
 from staf.ops.triton_early import early
 
@@ -68,39 +65,11 @@ def value(
 
         unsplit = tuple(layer.weight for layer in layers[1:])
         splitting = {"SPLIT": split, "LAYERS": hidden, "SIDE": SIDE}
-        if is_whole(rows, width, layers):
+        if rows_of.is_whole(rows, width, layers):
             split_kernel[(reaches * networks * hidden,)](
                 unsplit, weights, largest, networks, width, **splitting, **chained
             )
-            tile = WHOLE_TILES[split]
-            rows_kernel[(rows // tile.rows,)](
-                x,
-                tuple(tuple(layer) for layer in layers),
-                weights,
-                output,
-                bias,
-                planes,
-                inner,
-                out,
-                points,
-                height,
-                networks,
-                SPLIT=split,
-                INPUTS=inputs,
-                TERMS=layers[0].terms,
-                OUTPUTS=outputs,
-                HIDDEN=hidden,
-                PLANES=planes.shape[1],
-                KEEP=keep,
-                KIND=kind,
-                ROWS=tile.rows,
-                SLICE=max(1, min(tile.rows, tile.warps * 128 // width)),
-                WIDTH=width,
-                COLUMNS=min(width, tile.columns),
-                num_warps=tile.warps,
-                num_stages=tile.stages,
-                **chained,
-            )
+            rows_of.values(x, layers, weights, output, bias, planes, inner, out, height, keep, kind)
             return _kept(out, planes, inner, weights, largest, keep)
         if is_shared(rows, width, kind):
             from staf.ops.sine_network import gluon
@@ -156,9 +125,3 @@ def _kept(out: Tensor, planes: Tensor, inner: Tensor, weights: Tensor, largest: 
         return out, planes, inner, weights, largest
     nothing = out.new_empty(0)
     return out, nothing, nothing, nothing, nothing
-
-
-def is_whole(rows: int, width: int, layers: Sequence[Layer]) -> bool:
-    """Whether one launch takes rows through all layers."""
-    alike = len({layer.terms for layer in layers}) == 1
-    return alike and rows <= WHOLE_ROWS and width in WHOLE_WIDTHS

@@ -82,15 +82,18 @@ def weight_sums_kernel(
     width,
     share,
     slots,
+    blocks,
     SPLIT: tl.constexpr,
     COLUMNS: tl.constexpr,
     DEPTH: tl.constexpr,
     ROWS: tl.constexpr,
+    MOST_BLOCKS: tl.constexpr,
     EARLY: tl.constexpr = False,
 ):
     """sum_m g[m, n] a[m, k] over a slot's rows, of each network of each layer: (layers networks, slots, n, k).
 
-    Unless SPLIT, factor (layers, networks) is what g was stored with.
+    Unless SPLIT, factor (layers, networks, blocks) is what g was stored with: powers of two, one for each of so many
+    equal blocks of a network's rows. The smallest belongs to the largest numbers, and all are brought to it.
     """
     begin(EARLY)
     first = tl.program_id(0) * COLUMNS
@@ -99,8 +102,16 @@ def weight_sums_kernel(
     network = tl.program_id(2) // slots
     start = network * height + slot * share
     total = tl.zeros((COLUMNS, DEPTH), dtype=tl.float32)
+    common = 1.0
+    if not SPLIT:
+        lane = tl.arange(0, MOST_BLOCKS)
+        common = tl.min(tl.load(factor_pointer + network * blocks + lane, mask=lane < blocks, other=float("inf")))
     for row in range(start, tl.minimum(start + share, (network + 1) * height), ROWS):
         g = g_high.load([row, first])
+        if not SPLIT and MOST_BLOCKS > 1:
+            block = (row - network * height + tl.arange(0, ROWS)) // (height // blocks)
+            ratio = common / tl.load(factor_pointer + network * blocks + block)
+            g = (g.to(tl.float32) * ratio[:, None]).to(tl.float16)
         a = a_high.load([row, second])
         total = tl.dot(g.T, a, total)
         if SPLIT:
@@ -109,7 +120,7 @@ def weight_sums_kernel(
             total = tl.dot(g_rest.T, a, total)
             total = tl.dot(g.T, a_rest, total)
     if not SPLIT:
-        total *= 1.0 / tl.load(factor_pointer + network)
+        total *= 1.0 / common
     column = (first + tl.arange(0, COLUMNS))[:, None]
     k = (second + tl.arange(0, DEPTH))[None, :]
     tl.store(partial_pointer + (tl.program_id(2).to(tl.int64) * width + column) * width + k, total)
