@@ -16,11 +16,8 @@ from torch import Tensor
 from staf.ops import column_sums
 from staf.ops.linear.beside import branch
 from staf.ops.linear.triton_kernels import finish_kernel
-from staf.ops.sine_network import rows as rows_of
-from staf.ops.sine_network import tiles
 from staf.ops.sine_network.hidden import gradient as hidden_gradient
 from staf.ops.sine_network.hidden import is_shared
-from staf.ops.sine_network.rows import Unfinished
 from staf.ops.sine_network.tiles import (
     LAST_TILES,
     MANY_ROWS,
@@ -39,8 +36,10 @@ from staf.ops.triton_early import early
 
 # The largest gradient is looked for in blocks of so many numbers, by so many programs for each network at most.
 LARGEST_BLOCK, LARGEST_BLOCKS = 1024, 128
-# The sums of a layer's sinusoids, and those by column.
-Finished = tuple[Tensor, Tensor]
+# So many slots are added at a time.
+SLOTS = 8
+# Sums in slots, amplitudes, how many slots, sums of columns in slots and their length.
+Unfinished = tuple[Tensor, Tensor, int, Tensor, int]
 
 
 def gradients(
@@ -63,14 +62,118 @@ def gradients(
     rows = networks * height
     grad, x = grad.contiguous(), x.contiguous()
     layers = [Layer(*(tensor.contiguous() for tensor in layer)) for layer in layers]
+    little = rows <= MANY_ROWS
+    chained = early(x.device, little)
+    # What each hidden layer's gradients are stored with.
+    factors = torch.empty(0 if split else hidden, networks, device=x.device, dtype=torch.float32)
     gradient = torch.empty_like(kept.planes)
+    kinds = gradient.shape[0]
     found: list[Tensor | None] = [None] * (5 * (hidden + 1) + 2)
     with torch.cuda.device(x.device):
-        reach = grad.new_empty(0, 1) if split else _largest(grad, rows <= MANY_ROWS)
-        if tiles.WHOLE_BACK and rows_of.is_whole(rows, width, layers) and len(set(trained)) == 1:
-            weights, finished = _by_rows(grad, x, layers, output, kept, gradient, reach, height, trained[0], kind)
+        reach = factors if split else _largest(grad, little)
+        last = layers[-1]
+        length = (outputs + 1) * width + outputs
+        if is_shared(rows, width, kind):
+            from staf.ops.sine_network import gluon
+
+            partial, count, columns, made = gluon.last(
+                grad,
+                kept.inner[-1],
+                output,
+                last,
+                gradient[:, -1],
+                None if split else reach,
+                None if split else factors[-1],
+                height,
+                trained[-1],
+            )
         else:
-            weights, finished = _by_layers(grad, x, layers, output, kept, gradient, reach, height, trained, kind)
+            warps, programs, registers = LAST_TILES[rows > MANY_ROWS]
+            across = triton.next_power_of_2(width)
+            few = max(1, warps * 128 // across)
+            # Every program has as many rows, a power of two.
+            share = max(
+                few,
+                divisor(height, triton.next_power_of_2(triton.cdiv(rows, programs))),
+            )
+            slots = height // share
+            made = torch.empty(0 if split else networks, slots, device=x.device, dtype=torch.float32)
+            threads = few * across // 4
+            partial = torch.empty(
+                networks * 3 * last.terms * slots * threads // 32,
+                device=x.device,
+                dtype=torch.float32,
+            )
+            columns = torch.empty(networks * slots * few * length, device=x.device, dtype=torch.float32)
+            last_gradient_kernel[(slots * networks,)](
+                grad,
+                kept.inner[-1],
+                output,
+                tuple(last),
+                (gradient[0, -1], gradient[-1, -1]),
+                partial,
+                columns,
+                None if split else reach,
+                None if split else made,
+                None if split else factors[hidden - 1],
+                points,
+                height,
+                width,
+                reach.shape[1],
+                slots,
+                SPLIT=split,
+                TERMS=last.terms,
+                TRAINED=trained[-1],
+                OUTPUTS=outputs,
+                SLICE=few,
+                COLUMNS=across,
+                KIND=kind,
+                WHOLE=across == width,
+                SHARE=share,
+                MOST_REACHES=triton.next_power_of_2(reach.shape[1]),
+                num_warps=warps,
+                maxnreg=registers,
+                **chained,
+            )
+            count = slots * threads // 32
+        reach = made
+        unfinished: list[Unfinished] = [(partial, last.amplitude, count, columns, length)]
+
+        def descend(index: int) -> Unfinished:
+            """The gradient of a layer's input, and what it leaves to add up."""
+            nonlocal reach
+            under, count = max(0, index - 1), inputs if index == 0 else 0
+            partial, slots, columns, reach = hidden_gradient(
+                gradient[:, index],
+                kept.weights[kinds:, index],
+                kept.inner[under],
+                x,
+                layers[index],
+                gradient[:, under],
+                None if split else (kept.largest[index], reach, factors[index], factors[under]),
+                height,
+                count,
+                trained[index],
+                kind,
+            )
+            return partial, layers[index].amplitude, slots, columns, (count + 1) * width
+
+        weight_sums = _WeightSums(gradient, kept.planes, factors, networks, height)
+        if little:
+            # While a layer's gradient is computed, the sums for the weights above it, and those left before.
+            with branch(fork=True) as beside:
+                finished = []
+                for index in reversed(range(hidden)):
+                    finished.append(beside(functools.partial(_both, weight_sums, index, unfinished[-1])))
+                    if index == 0:
+                        weights = beside(weight_sums.finish)
+                    unfinished.append(descend(index))
+                finished.append(_finished(unfinished[-1], little))
+        else:
+            unfinished += [descend(index) for index in reversed(range(hidden))]
+            weight_sums.add(slice(0, hidden))
+            weights = weight_sums.finish()
+            finished = [_finished(left, little) for left in unfinished]
     for index, (sums, by_column) in zip(reversed(range(hidden + 1)), finished, strict=True):
         start = inputs * width if index == 0 else 0
         found[5 * index + 1] = by_column[:, start : start + width]
@@ -84,154 +187,6 @@ def gradients(
     found[-2] = by_column[:, width : (outputs + 1) * width].view(networks, outputs, width)
     found[-1] = by_column[:, (outputs + 1) * width :]
     return found
-
-
-def _by_rows(
-    grad: Tensor,
-    x: Tensor,
-    layers: Sequence[Layer],
-    output: Tensor,
-    kept: Kept,
-    gradient: Tensor,
-    reach: Tensor,
-    height: int,
-    trained: bool,
-    kind: int,
-) -> tuple[Tensor, list[Finished]]:
-    """The weights' sums, and those of every layer, the last one first: one launch, and what it leaves to add up."""
-    unfinished, factors = rows_of.gradients(grad, x, layers, output, kept, gradient, reach, height, trained, kind)
-    weight_sums = _WeightSums(gradient, kept.planes, factors, len(x), height)
-    with branch(fork=True) as beside:
-        finished = beside(lambda: [_finished(left, little=True) for left in unfinished])
-        weight_sums.add(slice(0, len(layers) - 1))
-        weights = weight_sums.finish()
-    return weights, finished
-
-
-def _by_layers(
-    grad: Tensor,
-    x: Tensor,
-    layers: Sequence[Layer],
-    output: Tensor,
-    kept: Kept,
-    gradient: Tensor,
-    reach: Tensor,
-    height: int,
-    trained: Sequence[bool],
-    kind: int,
-) -> tuple[Tensor, list[Finished]]:
-    """The same, layer by layer."""
-    networks, points, inputs = x.shape
-    kinds, hidden, rows, width = gradient.shape
-    split, outputs = kinds == 2, output.shape[1]
-    little = rows <= MANY_ROWS
-    chained = early(x.device, little)
-    # What each hidden layer's gradients are stored with.
-    factors = torch.empty(0 if split else hidden, networks, 1, device=x.device, dtype=torch.float32)
-    last = layers[-1]
-    length = (outputs + 1) * width + outputs
-    if is_shared(rows, width, kind):
-        from staf.ops.sine_network import gluon
-
-        partial, count, columns, made = gluon.last(
-            grad,
-            kept.inner[-1],
-            output,
-            last,
-            gradient[:, -1],
-            None if split else reach,
-            None if split else factors[-1],
-            height,
-            trained[-1],
-        )
-    else:
-        warps, programs, registers = LAST_TILES[rows > MANY_ROWS]
-        across = triton.next_power_of_2(width)
-        few = max(1, warps * 128 // across)
-        # Every program has as many rows, a power of two.
-        share = max(
-            few,
-            divisor(height, triton.next_power_of_2(triton.cdiv(rows, programs))),
-        )
-        slots = height // share
-        made = torch.empty(0 if split else networks, slots, device=x.device, dtype=torch.float32)
-        threads = few * across // 4
-        partial = torch.empty(
-            networks * 3 * last.terms * slots * threads // 32,
-            device=x.device,
-            dtype=torch.float32,
-        )
-        columns = torch.empty(networks * slots * few * length, device=x.device, dtype=torch.float32)
-        last_gradient_kernel[(slots * networks,)](
-            grad,
-            kept.inner[-1],
-            output,
-            tuple(last),
-            (gradient[0, -1], gradient[-1, -1]),
-            partial,
-            columns,
-            None if split else reach,
-            None if split else made,
-            None if split else factors[hidden - 1],
-            points,
-            height,
-            width,
-            reach.shape[1],
-            slots,
-            SPLIT=split,
-            TERMS=last.terms,
-            TRAINED=trained[-1],
-            OUTPUTS=outputs,
-            SLICE=few,
-            COLUMNS=across,
-            KIND=kind,
-            WHOLE=across == width,
-            SHARE=share,
-            MOST_REACHES=triton.next_power_of_2(reach.shape[1]),
-            num_warps=warps,
-            maxnreg=registers,
-            **chained,
-        )
-        count = slots * threads // 32
-    reach = made
-    unfinished: list[Unfinished] = [(partial, last.amplitude, count, columns, length)]
-
-    def descend(index: int) -> Unfinished:
-        """The gradient of a layer's input, and what it leaves to add up."""
-        nonlocal reach
-        under, count = max(0, index - 1), inputs if index == 0 else 0
-        partial, slots, columns, reach = hidden_gradient(
-            gradient[:, index],
-            kept.weights[kinds:, index],
-            kept.inner[under],
-            x,
-            layers[index],
-            gradient[:, under],
-            None if split else (kept.largest[index], reach, factors[index], factors[under]),
-            height,
-            count,
-            trained[index],
-            kind,
-        )
-        return partial, layers[index].amplitude, slots, columns, (count + 1) * width
-
-    weight_sums = _WeightSums(gradient, kept.planes, factors, networks, height)
-    if little:
-        # While a layer's gradient is computed, the sums for the weights above it, and those left before.
-        with branch(fork=True) as beside:
-            finished = []
-            for index in reversed(range(hidden)):
-                finished.append(beside(functools.partial(_both, weight_sums, index, unfinished[-1])))
-                if index == 0:
-                    weights = beside(weight_sums.finish)
-                unfinished.append(descend(index))
-            finished.append(_finished(unfinished[-1], little))
-    else:
-        unfinished += [descend(index) for index in reversed(range(hidden))]
-        weight_sums.add(slice(0, hidden))
-        weights = weight_sums.finish()
-        finished = [_finished(left, little) for left in unfinished]
-    return weights, finished
 
 
 def _largest(grad: Tensor, little: bool) -> Tensor:
@@ -280,7 +235,6 @@ class _WeightSums:
         """One launch for the chosen layers."""
         gradient, planes = self.gradient[:, chosen], self.planes[:, chosen]
         kinds, hidden, rows, width = gradient.shape
-        blocks = 1 if self.split else self.factors.shape[2]
         weight_sums_kernel[(width // self.wide, width // self.deep, hidden * self.networks * self.slots)](
             *tiled(gradient.reshape(kinds, hidden * rows, width), self.high, self.wide),
             *tiled(planes.reshape(kinds, hidden * rows, width), self.high, self.deep),
@@ -290,9 +244,7 @@ class _WeightSums:
             width,
             self.share,
             self.slots,
-            blocks,
             SPLIT=self.split,
-            MOST_BLOCKS=triton.next_power_of_2(blocks),
             COLUMNS=self.wide,
             DEPTH=self.deep,
             ROWS=self.high,
@@ -307,8 +259,8 @@ class _WeightSums:
         if self.slots == 1:
             return self.partial.view(out_shape)
         out = torch.empty(out_shape, device=self.partial.device, dtype=torch.float32)
-        size = self.width * self.width
-        finish_kernel[(triton.cdiv(size, 128), self.hidden * self.networks)](
-            self.partial, self.partial, out, size, 0, self.slots, SLOTS=8, BLOCK=128, **self.options
+        size, block = self.width * self.width, 128 if self.slots > SLOTS else 512
+        finish_kernel[(triton.cdiv(size, block), self.hidden * self.networks)](
+            self.partial, self.partial, out, size, 0, self.slots, SLOTS=SLOTS, BLOCK=block, **self.options
         )
         return out

@@ -11,7 +11,6 @@ import torch
 import triton
 from torch import Tensor
 
-from staf.ops.sine_network import rows as rows_of
 from staf.ops.sine_network.hidden import is_shared, tiles_across
 from staf.ops.sine_network.hidden import layer as hidden_layer
 from staf.ops.sine_network.tiles import (
@@ -28,13 +27,11 @@ from staf.ops.triton_early import early
 
 # Rows and columns of a tile of weights that is split by one program.
 SIDE = 32
-# The values and what is `Kept`.
-Results = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
 
 
 def value(
     x: Tensor, layers: Sequence[Layer], output: Tensor, bias: Tensor, split: bool, keep: bool, kind: int
-) -> Results:
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """x (networks, points, inputs) to (networks, points, outputs), and what is `Kept`, which is empty unless `keep`.
 
     `kind` is 0 for sine series, or one of `pointwise_triton.KINDS`.
@@ -65,12 +62,6 @@ def value(
 
         unsplit = tuple(layer.weight for layer in layers[1:])
         splitting = {"SPLIT": split, "LAYERS": hidden, "SIDE": SIDE}
-        if rows_of.is_whole(rows, width, layers):
-            split_kernel[(reaches * networks * hidden,)](
-                unsplit, weights, largest, networks, width, **splitting, **chained
-            )
-            rows_of.values(x, layers, weights, output, bias, planes, inner, out, height, keep, kind)
-            return _kept(out, planes, inner, weights, largest, keep)
         if is_shared(rows, width, kind):
             from staf.ops.sine_network import gluon
 
@@ -116,11 +107,6 @@ def value(
         output_kernel[(triton.cdiv(points, 512) * networks,)](
             shares, bias, out, points, height, rows, TILES=tiles, OUTPUTS=outputs, BLOCK=512, **chained
         )
-    return _kept(out, planes, inner, weights, largest, keep)
-
-
-def _kept(out: Tensor, planes: Tensor, inner: Tensor, weights: Tensor, largest: Tensor, keep: bool) -> Results:
-    """All of these, which are empty but for the first unless `keep`."""
     if keep:
         return out, planes, inner, weights, largest
     nothing = out.new_empty(0)

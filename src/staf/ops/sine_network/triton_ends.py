@@ -51,7 +51,7 @@ def first_kernel(
         index = tl.program_id(0) - programs
         split_tile(weights, split_pointer, largest_pointer, index, networks, width, SPLIT, LAYERS, SIDE)
     else:
-        first_rows(
+        _first_rows(
             x_pointer,
             layer,
             out,
@@ -78,7 +78,7 @@ def _coordinates(x_pointer, network, inside, points, INPUTS: tl.constexpr):
 
 
 @triton.jit
-def first_rows(
+def _first_rows(
     x_pointer,
     layer,
     out,

@@ -13,7 +13,7 @@ import triton.language as tl
 
 from staf.ops.pointwise_triton import derivative
 from staf.ops.sine_network.triton_layer import coordinate, encoded, product
-from staf.ops.triton_early import begin
+from staf.ops.triton_early import let_next, wait_before
 from staf.ops.triton_math import hardware_cosine, hardware_sine, reduced_angle, turns
 
 
@@ -184,7 +184,7 @@ def gradient_kernel(
     (networks, reaches), and g was stored times factor (networks,). Those of the results go to the same places in below,
     one reach for each program.
     """
-    begin(EARLY)
+    wait_before(EARLY)
     slot = tl.program_id(0) % slots
     network = tl.program_id(0) // slots
     across = width // COLUMNS
@@ -263,6 +263,8 @@ def gradient_kernel(
             columns = more + (columns[INPUTS] + in_z,)  # noqa: RUF005
         # The next tile's product must not come before everyone has read this one.
         tl.debug_barrier()
+    # Placed from the beginning, the next gradient would keep the sums for weights from running beside this one.
+    let_next(EARLY)
     to = column_pointer + ((network * (slots // across) + slot // across) * SLICE + few) * ((INPUTS + 1) * width)
     for k in tl.static_range(INPUTS):
         tl.store(to + (first + lane) * INPUTS + k, columns[k] * unit)

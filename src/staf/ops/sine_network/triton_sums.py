@@ -6,7 +6,7 @@ import triton
 import triton.language as tl
 
 from staf.ops.sine_network.triton_layer import encoded
-from staf.ops.triton_early import begin
+from staf.ops.triton_early import let_next, wait_before
 
 
 @triton.jit
@@ -19,10 +19,8 @@ def split_kernel(
     SPLIT: tl.constexpr,
     LAYERS: tl.constexpr,
     SIDE: tl.constexpr,
-    EARLY: tl.constexpr = False,
 ):
     """`split_tile` of every layer, by a program for each tile."""
-    begin(EARLY)
     split_tile(weights, out_pointer, largest_pointer, tl.program_id(0), networks, width, SPLIT, LAYERS, SIDE)
 
 
@@ -82,36 +80,25 @@ def weight_sums_kernel(
     width,
     share,
     slots,
-    blocks,
     SPLIT: tl.constexpr,
     COLUMNS: tl.constexpr,
     DEPTH: tl.constexpr,
     ROWS: tl.constexpr,
-    MOST_BLOCKS: tl.constexpr,
     EARLY: tl.constexpr = False,
 ):
     """sum_m g[m, n] a[m, k] over a slot's rows, of each network of each layer: (layers networks, slots, n, k).
 
-    Unless SPLIT, factor (layers, networks, blocks) is what g was stored with: powers of two, one for each of so many
-    equal blocks of a network's rows. The smallest belongs to the largest numbers, and all are brought to it.
+    Unless SPLIT, factor (layers, networks) is what g was stored with.
     """
-    begin(EARLY)
+    wait_before(EARLY)
     first = tl.program_id(0) * COLUMNS
     second = tl.program_id(1) * DEPTH
     slot = tl.program_id(2) % slots
     network = tl.program_id(2) // slots
     start = network * height + slot * share
     total = tl.zeros((COLUMNS, DEPTH), dtype=tl.float32)
-    common = 1.0
-    if not SPLIT:
-        lane = tl.arange(0, MOST_BLOCKS)
-        common = tl.min(tl.load(factor_pointer + network * blocks + lane, mask=lane < blocks, other=float("inf")))
     for row in range(start, tl.minimum(start + share, (network + 1) * height), ROWS):
         g = g_high.load([row, first])
-        if not SPLIT and MOST_BLOCKS > 1:
-            block = (row - network * height + tl.arange(0, ROWS)) // (height // blocks)
-            ratio = common / tl.load(factor_pointer + network * blocks + block)
-            g = (g.to(tl.float32) * ratio[:, None]).to(tl.float16)
         a = a_high.load([row, second])
         total = tl.dot(g.T, a, total)
         if SPLIT:
@@ -119,8 +106,9 @@ def weight_sums_kernel(
             a_rest = a_low.load([row, second])
             total = tl.dot(g_rest.T, a, total)
             total = tl.dot(g.T, a_rest, total)
+    let_next(EARLY)
     if not SPLIT:
-        total *= 1.0 / common
+        total *= 1.0 / tl.load(factor_pointer + network)
     column = (first + tl.arange(0, COLUMNS))[:, None]
     k = (second + tl.arange(0, DEPTH))[None, :]
     tl.store(partial_pointer + (tl.program_id(2).to(tl.int64) * width + column) * width + k, total)
