@@ -50,13 +50,14 @@ def layer(
         return
     tile = tile_for(rows, kinds == 2, width)
     span = min(SPAN, tile.columns)
+    little = rows <= MANY_ROWS
     layer_kernel[(rows // tile.rows * (width // tile.columns),)](
         *tiled(planes, tile.rows, tile.depth),
         *tiled(weights, tile.columns, tile.depth),
         tuple(given),
         output,
-        described(inner, tile.rows, span),
-        *tiled(out, tile.rows, span),
+        inner if little else described(inner, tile.rows, span),
+        *((out[0], out[-1]) if little else tiled(out, tile.rows, span)),
         shares,
         rows,
         height,
@@ -67,8 +68,9 @@ def layer(
         KEEP=keep,
         PIECES=tile.columns // span,
         KIND=kind,
+        DIRECT=little,
         **tile.options(),
-        **early(planes.device, rows <= MANY_ROWS),
+        **early(planes.device, little),
     )
 
 
