@@ -129,11 +129,15 @@ def keep_sums(sums, unit, partial_pointer, network, slot, slots, TERMS: tl.const
     slots, THREADS / 32). Adding warps up here would be more code than all the rest, which a GPU first has to read.
     """
     WARPS: tl.constexpr = THREADS // 32
-    kept = partial_pointer + network.to(tl.int64) * 3 * TERMS * slots * WARPS + slot * WARPS + tl.arange(0, WARPS)
+    kept = partial_pointer + network.to(tl.int64) * 3 * TERMS * slots * WARPS + slot * WARPS
+    lane = tl.arange(0, 32)[None, :]
+    # Each warp's first thread stores its sum, so that no warp waits for another: places of other threads, which are
+    # neighbours, are not written.
+    place = tl.arange(0, WARPS)[:, None] + lane
     for k in tl.static_range(TERMS):
         for which in tl.static_range(3):
-            warps = tl.sum(tl.reshape(sums[3 * k + which], (WARPS, 32)), axis=1)
-            tl.store(kept + (which * TERMS + k) * slots * WARPS, warps * unit)
+            warps = tl.sum(tl.reshape(sums[3 * k + which], (WARPS, 32)), axis=1)[:, None] + 0.0 * lane
+            tl.store(kept + (which * TERMS + k) * slots * WARPS + place, warps * unit, mask=lane == 0)
 
 
 @triton.jit
