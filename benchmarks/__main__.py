@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--suite", choices=list(SUITES), required=True)
     parser.add_argument("--out", type=Path, required=True, help="the JSON file; its table goes beside it as .md")
     parser.add_argument("--device", default=None, help="cpu, cuda or cuda:N; by default what the suite is for")
-    parser.add_argument("--only", default="*", help="a pattern of case labels, such as 'train staf*'")
+    parser.add_argument("--only", nargs="+", default=["*"], help="patterns of case labels, such as 'train staf*'")
     parser.add_argument(
         "--versions", nargs="+", default=["*"], help="patterns of versions, such as released 'staf tf32'"
     )

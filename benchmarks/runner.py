@@ -12,7 +12,7 @@ from benchmarks.programs import build
 from benchmarks.rates import Rates, measure_rates
 from benchmarks.suites import SUITES, ManyCase
 from staf.benchmarking.cases import Case
-from staf.benchmarking.runner import Document, matching, run_cases
+from staf.benchmarking.runner import Document, run_cases
 from staf.benchmarking.timing import Effort
 
 
@@ -21,7 +21,7 @@ def run_suite(
     *,
     device: str,
     seed: int,
-    only: str = "*",
+    only: Sequence[str] = ("*",),
     effort: Effort | None = None,
     say: Callable[[str], None] = lambda line: None,
     keep: Callable[[Document], None] = lambda document: None,
@@ -31,12 +31,13 @@ def run_suite(
 ) -> Document:
     """Run a suite on a device.
 
-    `only` is a pattern of case labels and `versions` are patterns of versions' names; `compiled=False` leaves
-    torch.compile out. The rest is as in `staf.benchmarking.run_cases`.
+    `only` are patterns of case labels and `versions` of versions' names; `compiled=False` leaves torch.compile out.
+    The rest is as in `staf.benchmarking.run_cases`.
     """
-    chosen = matching(list(cases) if cases is not None else SUITES[suite](device), only)
+    known = list(cases) if cases is not None else SUITES[suite](device)
+    chosen = [case for case in known if any(fnmatch.fnmatch(case.label, pattern) for pattern in only)]
     if not chosen:
-        raise ValueError(f"only must match a case of the suite {suite!r}, got {only!r}")
+        raise ValueError(f"only must match a case of the suite {suite!r}, got {', '.join(only)}")
     chosen = [_with_versions(case, compiled, versions) for case in chosen]
     measured: list[Rates] = []
 

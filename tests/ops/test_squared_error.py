@@ -6,6 +6,7 @@ import torch
 from staf.ops import record_backends
 from staf.ops.linear import product_precision
 from staf.ops.squared_error import weighted_squared_error
+from staf.ops.squared_error.autograd import ones
 from staf.ops.squared_error.reference import weighted_squared_error_reference
 
 
@@ -40,6 +41,25 @@ def test_the_kernel_and_its_gradients_of_both_orders(size):
         results.append([value, plain, *first, *second])
     for ours, exact in zip(*results, strict=True):
         assert (ours.double() - exact).norm() <= 1e-5 * exact.norm() + 1e-9
+
+
+@pytest.mark.gpu
+def test_a_backward_pass_from_ones_takes_the_gradient_that_is_there():
+    prediction, target, weight = given(5000, 3, device="cuda")
+    prediction.requires_grad_()
+    start = ones(1, prediction.device).view(())
+    with product_precision("fp32"):
+        value = weighted_squared_error(prediction, target, weight)
+        (expected,) = torch.autograd.grad(value, prediction, retain_graph=True)
+        (found,) = torch.autograd.grad(value, prediction, start, retain_graph=True)
+        assert torch.equal(found, expected)
+        (again,) = torch.autograd.grad(value, prediction, start, retain_graph=True)
+        assert again.data_ptr() == found.data_ptr()
+        start.fill_(3.0)
+        (scaled,) = torch.autograd.grad(value, prediction, start)
+    torch.testing.assert_close(scaled, 3 * expected)
+    with product_precision("fp32"), torch.no_grad():
+        assert torch.equal(weighted_squared_error(prediction, target, weight), value)
 
 
 @pytest.mark.gpu

@@ -7,7 +7,10 @@ import time
 import pytest
 import torch
 
+from staf.nn import staf
+from staf.ops import record_backends
 from staf.ops.execution import Execution
+from staf.ops.linear import product_precision
 from staf.training import Recipe, run, train
 from staf.training.batches import Batches
 from staf.training.capture import CapturedStepper
@@ -18,8 +21,8 @@ from tests.training.problem import small_staf, task
 pytestmark = pytest.mark.gpu
 
 
-def advance(kind, recipe, steps=12):
-    problem, field = task(32).to("cuda"), small_staf().cuda()
+def advance(kind, recipe, steps=12, make=small_staf):
+    problem, field = task(32).to("cuda"), make().cuda()
     optimiser = Optimiser(field, recipe)
     batches = Batches(problem.points, recipe.batch_size(problem.points), torch.Generator("cuda").manual_seed(1))
     stepper = kind(problem, field, optimiser, batches, group=5, chunk=10**6)
@@ -39,6 +42,21 @@ def test_captured_steps_are_the_eager_ones(optimiser, batch):
     eager_losses, eager_weights, _ = advance(Stepper, recipe)
     torch.testing.assert_close(losses, eager_losses, rtol=1e-5, atol=1e-7)
     torch.testing.assert_close(weights, eager_weights, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("precision", ["bf16x3", "tf32"])
+def test_captured_steps_of_fused_networks_have_the_bits_of_eager_ones(precision):
+    def make():
+        return staf(2, 3, width=64, depth=3, generator=torch.Generator().manual_seed(0))
+
+    recipe = Recipe(steps=1)
+    with product_precision(precision), record_backends() as ran:
+        losses, weights, stepper = advance(CapturedStepper, recipe, make=make)
+        eager_losses, eager_weights, _ = advance(Stepper, recipe, make=make)
+    assert stepper.notes == []
+    assert {("sine_network", "triton"), ("squared_error", "triton")} <= set(ran)
+    assert torch.equal(losses, eager_losses)
+    assert torch.equal(weights, eager_weights)
 
 
 def test_the_flat_adam_is_torchs_adam():

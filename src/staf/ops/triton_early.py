@@ -18,8 +18,21 @@ from triton.language.extra.cuda import gdc_launch_dependents, gdc_wait
 @triton.jit
 def begin(EARLY: tl.constexpr):
     """Let the next kernel be placed, and wait until everything before this one is written; nothing unless EARLY."""
+    let_next(EARLY)
+    wait_before(EARLY)
+
+
+@triton.jit
+def let_next(EARLY: tl.constexpr):
+    """Let the next kernel be placed. Its programs then take the place of others that may run beside this one."""
     if EARLY:
         gdc_launch_dependents()
+
+
+@triton.jit
+def wait_before(EARLY: tl.constexpr):
+    """Wait until everything before this kernel is written."""
+    if EARLY:
         gdc_wait()
 
 

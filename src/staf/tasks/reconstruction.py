@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Sequence
 from typing import Self
 
@@ -18,8 +20,25 @@ from staf.training.task import Batch, Predict
 
 # Coordinates of signals up to this many points are made once; larger ones are made batch by batch.
 CACHED_POINTS = 2**22
+# Coordinates of grids of up to so many points are made once for all signals that have them.
+SHARED_POINTS = 2**16
 # Points whose coordinates are held at once while the whole signal is predicted.
 EVALUATED_POINTS = 2**20
+
+
+def grid_of(shape: tuple[int, ...], convention: Convention) -> Tensor:
+    """All coordinates of a grid; small ones are the same tensor for many signals, so that nobody may write to it.
+
+    >>> grid_of((2, 3), "centres") is grid_of((2, 3), "centres")
+    True
+    """
+    return _small_grid(shape, convention) if math.prod(shape) <= SHARED_POINTS else coordinates(shape, convention)
+
+
+@functools.lru_cache(maxsize=4)
+def _small_grid(shape: tuple[int, ...], convention: Convention) -> Tensor:
+    with torch.inference_mode(False):
+        return coordinates(shape, convention)
 
 
 class Reconstruction:
@@ -43,7 +62,7 @@ class Reconstruction:
         self.out_features = signal.out_features
         self.transform = value_transform(signal)
         self.target = self.transform.fitted(signal.values())
-        self.coordinates = coordinates(signal.shape, convention) if self.points <= CACHED_POINTS else None
+        self.coordinates = grid_of(tuple(signal.shape), convention) if self.points <= CACHED_POINTS else None
         self.reconstruction: Signal | None = None
 
     @property

@@ -7,6 +7,8 @@ from torch import Tensor
 
 from staf.ops.backend import has_triton
 from staf.ops.linear import current_precision
+from staf.ops.linear.beside import side_by_side
+from staf.ops.squared_error.autograd import ones
 from staf.training.replay import recording_stream
 from staf.training.stepper import Stepper
 
@@ -23,6 +25,8 @@ class CapturedStepper(Stepper):
 
     def __init__(self, *arguments: object, **options: object) -> None:
         super().__init__(*arguments, **options)  # type: ignore[arg-type]
+        self._ones = ones(self._losses.shape[1], self._losses.device)
+        self._is_noted = False
         self._graphs: dict[str | None, torch.cuda.CUDAGraph | None] = {}
         self._taken: dict[str | None, int] = {}
 
@@ -51,7 +55,25 @@ class CapturedStepper(Stepper):
             self.step()
         current.wait_stream(side)
 
+    def _backward(self, loss: Tensor, whole: bool) -> None:
+        if loss.numel() != self._ones.numel() or loss.dtype != self._ones.dtype:
+            super()._backward(loss, whole)
+            return
+
+        def back() -> None:
+            loss.backward(self._ones.view(loss.shape))
+
+        if not whole or not has_triton():
+            back()
+            return
+        # Nothing of the backward pass waits for what is written down, and the optimiser then finds its rates.
+        side_by_side(back, lambda: self._note(loss.detach()), fork=True)
+        self._is_noted = True
+
     def _note(self, loss: Tensor) -> None:
+        if self._is_noted:
+            self._is_noted = False
+            return
         if not has_triton():
             super()._note(loss)
             return

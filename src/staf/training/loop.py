@@ -18,6 +18,7 @@ from staf._files import WriteError
 from staf.ops.execution import Execution
 from staf.training import callback_state, interrupt
 from staf.training.assembly import assemble
+from staf.training.capture import WARM_UP
 from staf.training.checkpoint import Checkpoint, fingerprint
 from staf.training.divergence import Divergence
 from staf.training.history import History, decibels
@@ -107,6 +108,8 @@ class Loop:
             # One watch over both, so that no signal falls between them.
             with interrupt.watch() as interruption, bar:
                 while self._is_under_way():
+                    if self.step > WARM_UP:
+                        self.trainee.prepare()
                     losses = self._advance(bar)
                     self._look_for_divergence(losses, bar)
                     self._tell(losses, bar)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import torch
@@ -21,7 +21,7 @@ STACKED_POINTS = 2**24
 
 
 class StackedField(nn.Module):
-    """B fields of one architecture as one module, whose tensors have a leading axis of networks.
+    """B fields of one architecture as one module on `device`, whose tensors have a leading axis of networks.
 
     >>> from staf.nn import siren
     >>> stack = StackedField([siren(2, 3, width=8, depth=2) for _ in range(4)])
@@ -31,7 +31,7 @@ class StackedField(nn.Module):
 
     template: nn.Module
 
-    def __init__(self, fields: Sequence[nn.Module]) -> None:
+    def __init__(self, fields: Sequence[nn.Module], device: torch.device | None = None) -> None:
         super().__init__()
         roles = parameter_roles(fields[0])
         self.networks = len(fields)
@@ -40,9 +40,13 @@ class StackedField(nn.Module):
         # Kept out of the module tree: its own tensors are never read.
         object.__setattr__(self, "template", copy.deepcopy(fields[0]).to("meta").train())
         trainable = dict(fields[0].named_parameters())
-        states = [field.state_dict(keep_vars=True) for field in fields]
+        # Fields that are one and the same are read once, and their copies are made where they are needed.
+        alike = all(field is fields[0] for field in fields)
+        states = [field.state_dict(keep_vars=True) for field in (fields[:1] if alike else fields)]
         for name, first in states[0].items():
-            stacked = torch.stack([state[name].detach() for state in states])
+            stacked = torch.stack([state[name].detach() for state in states]).to(device=device)
+            if alike:
+                stacked = stacked.repeat(len(fields), *[1] * first.dim())
             own = name.replace(".", "/")
             self._names[name] = own
             if name in trainable:
@@ -73,9 +77,16 @@ class StackedField(nn.Module):
         """Copy each network's tensors into its field, wherever that is."""
         states = [field.state_dict(keep_vars=True) for field in fields]
         with torch.no_grad():
+            homes: dict[str, Tensor] = {}
+            # All copies from a GPU are under way at once, into pinned memory; then many small ones at home.
             for name, tensor in self.tensors().items():
-                # One copy from the GPU, then many small ones at home.
-                home = tensor.detach().to(states[0][name].device)
+                device = states[0][name].device
+                pinned = tensor.is_cuda and device.type == "cpu"
+                home = torch.empty(tensor.shape, dtype=tensor.dtype, device=device, pin_memory=pinned)
+                homes[name] = home.copy_(tensor.detach(), non_blocking=True)
+            if tensor.is_cuda:
+                torch.cuda.current_stream(tensor.device).synchronize()
+            for name, home in homes.items():
                 torch._foreach_copy_([state[name] for state in states], list(home.unbind()))
 
 
@@ -146,7 +157,7 @@ class _Bound:
 
 
 class Copies(Sequence[nn.Module]):
-    """A field and copies of it, which are made by another thread while a GPU is at work.
+    """A field and copies of it, which another thread makes from `begin` on, while a GPU is at work.
 
     >>> from staf.nn import siren
     >>> fields = Copies(siren(2, 3, width=8, depth=2), 3)
@@ -156,9 +167,14 @@ class Copies(Sequence[nn.Module]):
 
     def __init__(self, first: nn.Module, count: int) -> None:
         self.first, self._length = first, count
-        pool = ThreadPoolExecutor(1)
-        self._all = pool.submit(self._make)
-        pool.shutdown(wait=False)
+        self._all: Future[list[nn.Module]] | None = None
+
+    def begin(self) -> None:
+        """Start to make the copies. Before the GPU has its work, that thread would only hold this one up."""
+        if self._all is None:
+            pool = ThreadPoolExecutor(1)
+            self._all = pool.submit(self._make)
+            pool.shutdown(wait=False)
 
     def _make(self) -> list[nn.Module]:
         # Every part has a dozen empty tables of hooks, which would take most of the time to copy.
@@ -173,6 +189,8 @@ class Copies(Sequence[nn.Module]):
         return self._length
 
     def __getitem__(self, index: Any) -> Any:
+        self.begin()
+        assert self._all is not None
         return self._all.result()[index]
 
 

@@ -118,7 +118,8 @@ class Stepper:
                 rows = slice(start, stop)
                 part = Batch(batch.coordinates[..., rows, :], batch.target[..., rows, :], batch.weight[..., rows])
             loss = self.task.loss(self.field, part)
-            (loss if loss.dim() == 0 else loss.sum()).backward()
+            whole = (start, stop) == (0, self.batches.size) and self._penalty is None
+            self._backward(loss, whole)
             total = loss.detach() if total is None else total + loss.detach()
         penalty = None if self._penalty is None else self._penalty()
         # A baked field's penalty is a constant; of several processes one adds it.
@@ -127,6 +128,10 @@ class Stepper:
         # A process may have no point of a small batch.
         loss = torch.zeros_like(self._losses[0]) if total is None else total.to(self._losses.dtype)
         return self._processes.add(self.optimiser.parameters, loss.reshape(-1))
+
+    def _backward(self, loss: Tensor, whole: bool) -> None:
+        """The gradients of a chunk's loss; `whole` says that it is the loss of the step."""
+        (loss if loss.dim() == 0 else loss.sum()).backward()
 
     def _shrink(self, error: BaseException) -> None:
         if self.chunk <= 1:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from staf.ops.execution import Execution
 from staf.training.prediction import predictor
 from staf.training.recipe import Recipe
-from staf.training.stacked import StackedField, StackedTask, predictors, starts_of
+from staf.training.stacked import Copies, StackedField, StackedTask, predictors, starts_of
 from staf.training.stepper import points_at_once
 from staf.training.task import Predict, Task
 
@@ -48,6 +48,9 @@ class OneNetwork:
     def member(self, network: int) -> nn.Module:
         return self.module
 
+    def prepare(self) -> None:
+        """Begin what another thread can do while steps are taken."""
+
     def finish(self, recipe: Recipe, chunk: int, execution: Execution) -> list[Predict]:
         """Put the module in evaluation mode and return what measures it."""
         self.module.eval()
@@ -80,7 +83,7 @@ class SeveralNetworks:
             tasks = [task.to(execution.device) for task in tasks]
         self.task, self.tasks = StackedTask(tasks), tasks
         self.device = torch.device(execution.device or self.task.whole().target.device)
-        self.module = StackedField(starts_of(fields)).to(self.device)
+        self.module = StackedField(starts_of(fields), self.device)
         self._fields = fields
         self._members: dict[int, nn.Module] = {}
         self._values: Tensor | None = None
@@ -90,6 +93,10 @@ class SeveralNetworks:
 
     def tensors(self) -> list[Tensor]:
         return list(self.module.parameters())
+
+    def prepare(self) -> None:
+        if isinstance(self._fields, Copies):
+            self._fields.begin()
 
     def member(self, network: int) -> nn.Module:
         if network not in self._members:

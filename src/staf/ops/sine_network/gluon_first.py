@@ -16,13 +16,8 @@ from staf.ops.triton_math import hardware_sine, reduced_angle
 @gluon.jit
 def shared_first_kernel(
     x_pointer,
-    weight_pointer,
-    bias_pointer,
-    amplitude_pointer,
-    frequency_pointer,
-    phase_pointer,
-    out_high_pointer,
-    out_low_pointer,
+    layer,
+    out,
     points,
     height,
     width,
@@ -40,7 +35,9 @@ def shared_first_kernel(
     lane = gl.arange(0, COLUMNS, layout=gl.SliceLayout(0, SPREAD))[None, :]
     few = gl.arange(0, SLICE, layout=gl.SliceLayout(1, SPREAD))[:, None]
     nothing = gl.zeros([SLICE, COLUMNS], gl.float32, SPREAD)
-    constants = terms(amplitude_pointer, frequency_pointer, phase_pointer, network, True, TERMS)
+    constants = terms(layer, network, True, TERMS)
+    weight_pointer, bias_pointer = layer[0], layer[1]
+    out_high_pointer, out_low_pointer = out
     bias = gl.load(bias_pointer + network * width + lane) + nothing
     weights = ()
     for k in gl.static_range(INPUTS):

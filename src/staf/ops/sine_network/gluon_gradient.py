@@ -14,9 +14,13 @@ from staf.ops.sine_network.gluon_tiles import (
     ROWS,
     SLICE,
     SPREAD,
+    following,
     multiply,
+    released,
     shared_memory,
+    stages,
     taken,
+    work_of_program,
 )
 from staf.ops.sine_network.triton_gradient import (
     across_thread,
@@ -48,30 +52,14 @@ def _inner(inner_pointer, row, first, width, INPUTS: gl.constexpr):
 def _differentiate(
     place,
     barriers,
-    network,
-    first,
-    first_row,
-    slot,
-    slots,
-    start,
-    tiles,
-    step,
+    work,
     inner_pointer,
     x_pointer,
-    weight_pointer,
-    bias_pointer,
-    amplitude_pointer,
-    frequency_pointer,
-    phase_pointer,
-    out_high_pointer,
-    out_low_pointer,
+    below,
+    out,
     partial_pointer,
     column_pointer,
-    weight_reach_pointer,
-    reach_pointer,
-    factor_pointer,
-    below_reach_pointer,
-    below_factor_pointer,
+    scales,
     points,
     width,
     weight_reaches,
@@ -82,13 +70,18 @@ def _differentiate(
     INPUTS: gl.constexpr,
     MOST_WEIGHT_REACHES: gl.constexpr,
     MOST_REACHES: gl.constexpr,
+    STAGES: gl.constexpr,
 ):
     """The work of the warps that compute sines: one product after the other."""
+    network, first, slot, slots, first_row, start, tiles, step = work
+    weight_pointer, bias_pointer = below[0], below[1]
+    out_high_pointer, out_low_pointer = out
+    weight_reach_pointer, reach_pointer, factor_pointer, below_reach_pointer, below_factor_pointer = scales
     lane = gl.arange(0, COLUMNS, layout=gl.SliceLayout(0, SPREAD))[None, :]
     few = gl.arange(0, SLICE, layout=gl.SliceLayout(1, SPREAD))[:, None]
     nothing = gl.zeros([SLICE, COLUMNS], gl.float32, SPREAD)
     none = across_thread(nothing, SLICE, COLUMNS)
-    constants = terms(amplitude_pointer, frequency_pointer, phase_pointer, network, INPUTS > 0, TERMS)
+    constants = terms(below, network, INPUTS > 0, TERMS)
     sums = ()
     for _ in gl.static_range(3 * TERMS):
         sums = sums + (none,)  # noqa: RUF005
@@ -116,19 +109,20 @@ def _differentiate(
                 gl.store(below_factor_pointer + network, factor)
             factor *= unit
     reach = none
+    stage = 0
     phase = 0
     # Two slices are asked for ahead.
     soon = _inner(inner_pointer, first_row + start * ROWS, first, width, INPUTS)
     later = _inner(inner_pointer, first_row + start * ROWS + SLICE, first, width, INPUTS)
     for tile in range(start, tiles, step):
-        mbarrier.wait(barriers.index(FULL), phase)
+        mbarrier.wait(barriers.index(FULL + stage), phase)
         for part in gl.static_range(PARTS):
             z = soon.to(gl.float32)
             soon = later
-            following = gl.minimum(tile + (part + 2) // PARTS * step, tiles - 1)
-            after = first_row + following * ROWS + (part + 2) % PARTS * SLICE
+            next_tile = gl.minimum(tile + (part + 2) // PARTS * step, tiles - 1)
+            after = first_row + next_tile * ROWS + (part + 2) % PARTS * SLICE
             later = _inner(inner_pointer, after, first, width, INPUTS)
-            grad = taken(place, barriers, part)
+            grad = taken(place, barriers, stage, part, STAGES)
             inside = tile * ROWS + part * SLICE + few
             coordinates = ()
             if INPUTS > 0:
@@ -153,7 +147,8 @@ def _differentiate(
             for k in gl.static_range(INPUTS):
                 more = more + (gl.fma(in_z, coordinates[k], columns[k]),)  # noqa: RUF005
             columns = more + (columns[INPUTS] + in_z,)  # noqa: RUF005
-        phase = phase ^ 1
+        released(barriers, stage, STAGES)
+        stage, phase = following(stage, phase, STAGES)
     to = column_pointer + ((network * step + start) * SLICE + few) * ((INPUTS + 1) * width)
     for k in gl.static_range(INPUTS):
         gl.store(to + (first + lane) * INPUTS + k, columns[k] * unit)
@@ -178,20 +173,11 @@ def shared_gradient_kernel(
     b_low,
     inner_pointer,
     x_pointer,
-    weight_pointer,
-    bias_pointer,
-    amplitude_pointer,
-    frequency_pointer,
-    phase_pointer,
-    out_high_pointer,
-    out_low_pointer,
+    below,
+    out,
     partial_pointer,
     column_pointer,
-    weight_reach_pointer,
-    reach_pointer,
-    factor_pointer,
-    below_reach_pointer,
-    below_factor_pointer,
+    scales,
     points,
     height,
     width,
@@ -207,14 +193,7 @@ def shared_gradient_kernel(
     MOST_REACHES: gl.constexpr,
 ):
     """`triton_gradient.gradient_kernel`; reaches of the results are one for each warp: (networks, slots, SLICE)."""
-    across = width // COLUMNS
-    slot = gl.program_id(0) % slots
-    network = gl.program_id(0) // slots
-    first = slot % across * COLUMNS
-    first_row = network * height
-    start = slot // across
-    tiles = height // ROWS
-    step = slots // across
+    work = work_of_program(slots, height, width)
     operands, weights, place, barriers = shared_memory(g_high, b_high, SPLIT, WIDTH)
     # A tuple with a name would have no constants.
     gl.warp_specialize(
@@ -224,30 +203,14 @@ def shared_gradient_kernel(
                 (
                     place,
                     barriers,
-                    network,
-                    first,
-                    first_row,
-                    slot,
-                    slots,
-                    start,
-                    tiles,
-                    step,
+                    work,
                     inner_pointer,
                     x_pointer,
-                    weight_pointer,
-                    bias_pointer,
-                    amplitude_pointer,
-                    frequency_pointer,
-                    phase_pointer,
-                    out_high_pointer,
-                    out_low_pointer,
+                    below,
+                    out,
                     partial_pointer,
                     column_pointer,
-                    weight_reach_pointer,
-                    reach_pointer,
-                    factor_pointer,
-                    below_reach_pointer,
-                    below_factor_pointer,
+                    scales,
                     points,
                     width,
                     weight_reaches,
@@ -258,6 +221,7 @@ def shared_gradient_kernel(
                     INPUTS,
                     MOST_WEIGHT_REACHES,
                     MOST_REACHES,
+                    stages(SPLIT, WIDTH),
                 ),
             ),
             (
@@ -271,11 +235,7 @@ def shared_gradient_kernel(
                     weights,
                     place,
                     barriers,
-                    network * width + first,
-                    first_row,
-                    start,
-                    tiles,
-                    step,
+                    work,
                     SPLIT,
                     WIDTH,
                 ),

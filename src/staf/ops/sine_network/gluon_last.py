@@ -38,11 +38,8 @@ def shared_last_kernel(
     grad_pointer,
     inner_pointer,
     output_pointer,
-    amplitude_pointer,
-    frequency_pointer,
-    phase_pointer,
-    out_high_pointer,
-    out_low_pointer,
+    layer,
+    out,
     partial_pointer,
     column_pointer,
     given_reach_pointer,
@@ -70,7 +67,8 @@ def shared_last_kernel(
     few = gl.arange(0, SLICE, layout=gl.SliceLayout(1, SPREAD))[:, None]
     nothing = gl.zeros([SLICE, COLUMNS], gl.float32, SPREAD)
     none = across_thread(nothing, SLICE, COLUMNS)
-    constants = terms(amplitude_pointer, frequency_pointer, phase_pointer, network, False, TERMS)
+    constants = terms(layer, network, False, TERMS)
+    out_high_pointer, out_low_pointer = out
     sums = ()
     for _ in gl.static_range(3 * TERMS):
         sums = sums + (none,)  # noqa: RUF005

@@ -14,9 +14,13 @@ from staf.ops.sine_network.gluon_tiles import (
     ROWS,
     SLICE,
     SPREAD,
+    following,
     multiply,
+    released,
     shared_memory,
+    stages,
     taken,
+    work_of_program,
 )
 from staf.ops.sine_network.triton_layer import encoded, kept
 from staf.ops.triton_math import hardware_sine
@@ -26,29 +30,24 @@ from staf.ops.triton_math import hardware_sine
 def _activate(
     place,
     barriers,
-    network,
-    first,
-    first_row,
-    start,
-    tiles,
-    step,
+    work,
     rows,
     width,
-    bias_pointer,
-    amplitude_pointer,
-    frequency_pointer,
-    phase_pointer,
+    layer,
     output_pointer,
     inner_pointer,
-    out_high_pointer,
-    out_low_pointer,
+    out,
     share_pointer,
     SPLIT: gl.constexpr,
     TERMS: gl.constexpr,
     OUTPUTS: gl.constexpr,
     KEEP: gl.constexpr,
+    STAGES: gl.constexpr,
 ):
     """The work of the warps that compute sines: one product after the other."""
+    network, first, _slot, _slots, first_row, start, tiles, step = work
+    _weight, bias_pointer, amplitude_pointer, frequency_pointer, phase_pointer = layer
+    out_high_pointer, out_low_pointer = out
     lane = gl.arange(0, COLUMNS, layout=gl.SliceLayout(0, SPREAD))[None, :]
     few = gl.arange(0, SLICE, layout=gl.SliceLayout(1, SPREAD))
     nothing = gl.zeros([SLICE, COLUMNS], gl.float32, SPREAD)
@@ -62,11 +61,12 @@ def _activate(
     for c in gl.static_range(OUTPUTS):
         at = (network * OUTPUTS + c) * width + first + lane
         outputs = outputs + (gl.load(output_pointer + at) + nothing,)  # noqa: RUF005
+    stage = 0
     phase = 0
     for tile in range(start, tiles, step):
-        mbarrier.wait(barriers.index(FULL), phase)
+        mbarrier.wait(barriers.index(FULL + stage), phase)
         for part in gl.static_range(PARTS):
-            z = taken(place, barriers, part) + bias
+            z = taken(place, barriers, stage, part, STAGES) + bias
             tall = first_row + tile * ROWS + part * SLICE + few
             to = tall[:, None].to(gl.int64) * width + first + lane
             if KEEP:
@@ -84,7 +84,8 @@ def _activate(
                 share = (first // COLUMNS * OUTPUTS + c).to(gl.int64) * rows
                 # Rounded by itself, a product is the same whatever the compiler makes of the rest.
                 gl.store(share_pointer + share + tall, gl.sum(gl.fma(value, outputs[c], nothing), axis=1))
-        phase = phase ^ 1
+        released(barriers, stage, STAGES)
+        stage, phase = following(stage, phase, STAGES)
 
 
 @gluon.jit
@@ -93,14 +94,10 @@ def shared_layer_kernel(
     a_low,
     b_high,
     b_low,
-    bias_pointer,
-    amplitude_pointer,
-    frequency_pointer,
-    phase_pointer,
+    layer,
     output_pointer,
     inner_pointer,
-    out_high_pointer,
-    out_low_pointer,
+    out,
     share_pointer,
     rows,
     height,
@@ -113,14 +110,7 @@ def shared_layer_kernel(
     WIDTH: gl.constexpr,
 ):
     """`triton_layer.layer_kernel` of a sine series; a network has `slots` programs, a multiple of the tiles across."""
-    across = width // COLUMNS
-    slot = gl.program_id(0) % slots
-    network = gl.program_id(0) // slots
-    first = slot % across * COLUMNS
-    first_row = network * height
-    start = slot // across
-    tiles = height // ROWS
-    step = slots // across
+    work = work_of_program(slots, height, width)
     operands, weights, place, barriers = shared_memory(a_high, b_high, SPLIT, WIDTH)
     # A tuple with a name would have no constants.
     gl.warp_specialize(
@@ -130,27 +120,19 @@ def shared_layer_kernel(
                 (
                     place,
                     barriers,
-                    network,
-                    first,
-                    first_row,
-                    start,
-                    tiles,
-                    step,
+                    work,
                     rows,
                     width,
-                    bias_pointer,
-                    amplitude_pointer,
-                    frequency_pointer,
-                    phase_pointer,
+                    layer,
                     output_pointer,
                     inner_pointer,
-                    out_high_pointer,
-                    out_low_pointer,
+                    out,
                     share_pointer,
                     SPLIT,
                     TERMS,
                     OUTPUTS,
                     KEEP,
+                    stages(SPLIT, WIDTH),
                 ),
             ),
             (
@@ -164,11 +146,7 @@ def shared_layer_kernel(
                     weights,
                     place,
                     barriers,
-                    network * width + first,
-                    first_row,
-                    start,
-                    tiles,
-                    step,
+                    work,
                     SPLIT,
                     WIDTH,
                 ),

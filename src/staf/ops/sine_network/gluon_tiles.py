@@ -29,14 +29,25 @@ DEPTH = gl.constexpr(64)
 SPREAD = gl.constexpr(gl.BlockedLayout([1, 4], [1, 32], [16, 1], [1, 0]))
 PRODUCT = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 128, 16]))
 PLACE = gl.constexpr(gl.SwizzledSharedLayout(4, 1, 8, [1, 0]))
-# Barriers: the place is full, it is free, the weights have come, and one for each chunk of operands from CHUNK on.
-FULL, FREE, WEIGHTS, CHUNK = gl.constexpr(0), gl.constexpr(1), gl.constexpr(2), gl.constexpr(3)
+# Barriers: a place is full, or free (of up to two each), the weights have come, and one for each chunk from CHUNK on.
+FULL, FREE, WEIGHTS, CHUNK = gl.constexpr(0), gl.constexpr(2), gl.constexpr(4), gl.constexpr(5)
 
 
 @gluon.constexpr_function
 def stages(split, width):
-    """How many tiles' operands shared memory has room for."""
+    """How many tiles' operands, and products, shared memory has room for."""
     return 1 if split and width > 128 else 2
+
+
+@gluon.jit
+def following(stage, phase, STAGES: gl.constexpr):
+    """The stage and phase of the next tile."""
+    if STAGES == 2:
+        phase = phase ^ stage
+        stage = stage ^ 1
+    else:
+        phase = phase ^ 1
+    return stage, phase
 
 
 @gluon.jit
@@ -48,7 +59,7 @@ def shared_memory(a_high, b_high, SPLIT: gl.constexpr, WIDTH: gl.constexpr):
     operands = gl.allocate_shared_memory(
         a_high.dtype, [stages(SPLIT, WIDTH) * CHUNKS * PLANES, ROWS, DEPTH], a_high.layout
     )
-    place = gl.allocate_shared_memory(gl.float32, [PARTS, SLICE, COLUMNS], PLACE)
+    place = gl.allocate_shared_memory(gl.float32, [stages(SPLIT, WIDTH) * PARTS, SLICE, COLUMNS], PLACE)
     barriers = gl.allocate_shared_memory(
         gl.int64, [CHUNK + stages(SPLIT, WIDTH) * CHUNKS, 1], mbarrier.MBarrierLayout()
     )
@@ -57,6 +68,27 @@ def shared_memory(a_high, b_high, SPLIT: gl.constexpr, WIDTH: gl.constexpr):
     fence_async_shared()
     gl.thread_barrier()
     return operands, weights, place, barriers
+
+
+@gluon.jit
+def work_of_program(slots, height, width):
+    """What a program of a network's `slots` does: the network, the first column, slot and slots, the network's first
+    row, and its tiles: the first of them, where they end, and how far each is from the next.
+    """
+    across = width // COLUMNS
+    slot = gl.program_id(0) % slots
+    network = gl.program_id(0) // slots
+    return (
+        network,
+        slot % across * COLUMNS,
+        slot,
+        # A single slot is a constant, which this tuple could not hold.
+        gl.to_tensor(slots),
+        network * height,
+        slot // across,
+        height // ROWS,
+        slots // across,
+    )
 
 
 @gluon.jit
@@ -80,15 +112,13 @@ def multiply(
     weights,
     place,
     barriers,
-    column,
-    first_row,
-    start,
-    tiles,
-    step,
+    work,
     SPLIT: gl.constexpr,
     WIDTH: gl.constexpr,
 ):
     """The work of the warps that multiply: tiles `start`, `start` + `step` and so on, from `first_row`."""
+    network, first, _slot, _slots, first_row, start, tiles, step = work
+    column = network * WIDTH + first
     PLANES: gl.constexpr = 2 if SPLIT else 1
     CHUNKS: gl.constexpr = WIDTH // DEPTH
     STAGES: gl.constexpr = stages(SPLIT, WIDTH)
@@ -106,7 +136,6 @@ def multiply(
     mbarrier.wait(arrived, 0)
     stage = 0
     phase = 0
-    turn = 0
     for tile in range(start, tiles, step):
         later = tile + STAGES * step
         row = first_row + later * ROWS
@@ -130,24 +159,27 @@ def multiply(
         gl.thread_barrier()
         last = stage * CHUNKS + CHUNKS - 1
         _fetch(a_high, a_low, row, CHUNKS - 1, later < tiles, last, operands, barriers, SPLIT)
-        # The first time nobody has to free the place.
-        mbarrier.wait(barriers.index(FREE), turn ^ 1)
-        place._reinterpret(gl.float32, [ROWS, COLUMNS], PLACE).store(total)
+        # The first time nobody has to free a place.
+        mbarrier.wait(barriers.index(FREE + stage), phase ^ 1)
+        place._reinterpret(gl.float32, [STAGES, ROWS, COLUMNS], PLACE).index(stage).store(total)
         gl.thread_barrier()
-        mbarrier.arrive(barriers.index(FULL))
-        turn = turn ^ 1
-        if STAGES == 2:
-            phase = phase ^ stage
-            stage = stage ^ 1
-        else:
-            phase = phase ^ 1
+        mbarrier.arrive(barriers.index(FULL + stage))
+        stage, phase = following(stage, phase, STAGES)
 
 
 @gluon.jit
-def taken(place, barriers, PART: gl.constexpr):
-    """A slice of a product; after the last one its place is free for the next product."""
-    given = place.index(PART).load(SPREAD)
-    if PART == PARTS - 1:
+def taken(place, barriers, stage, PART: gl.constexpr, STAGES: gl.constexpr):
+    """A slice of a product; after the last one a single place is free for the next product."""
+    given = place.index(stage * PARTS + PART).load(SPREAD)
+    if STAGES == 1 and PART == PARTS - 1:
         gl.thread_barrier()
         mbarrier.arrive(barriers.index(FREE))
     return given
+
+
+@gluon.jit
+def released(barriers, stage, STAGES: gl.constexpr):
+    """Where there are two places, one is free when everyone has done with it: nobody waits for it yet."""
+    if STAGES == 2:
+        gl.thread_barrier()
+        mbarrier.arrive(barriers.index(FREE + stage))

@@ -7,14 +7,14 @@ Nothing here waits for the device, so calls can be captured.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 import triton
 from torch import Tensor
 
 from staf.ops import column_sums
-from staf.ops.linear.beside import side_by_side
+from staf.ops.linear.beside import branch
 from staf.ops.linear.triton_kernels import finish_kernel
 from staf.ops.sine_network.hidden import gradient as hidden_gradient
 from staf.ops.sine_network.hidden import is_shared
@@ -36,6 +36,8 @@ from staf.ops.triton_early import early
 
 # The largest gradient is looked for in blocks of so many numbers, by so many programs for each network at most.
 LARGEST_BLOCK, LARGEST_BLOCKS = 1024, 128
+# So many slots are added at a time.
+SLOTS = 8
 # Sums in slots, amplitudes, how many slots, sums of columns in slots and their length.
 Unfinished = tuple[Tensor, Tensor, int, Tensor, int]
 
@@ -107,11 +109,8 @@ def gradients(
                 grad,
                 kept.inner[-1],
                 output,
-                last.amplitude,
-                last.frequency,
-                last.phase,
-                gradient[0, -1],
-                gradient[-1, -1],
+                tuple(last),
+                (gradient[0, -1], gradient[-1, -1]),
                 partial,
                 columns,
                 None if split else reach,
@@ -159,23 +158,22 @@ def gradients(
             )
             return partial, layers[index].amplitude, slots, columns, (count + 1) * width
 
-        def weight_sums(chosen: slice) -> Tensor:
-            return _weight_sums(
-                gradient[:, chosen],
-                kept.planes[:, chosen],
-                factors[chosen],
-                split,
-                networks,
-                height,
-                width,
-            )
-
-        if rows <= MANY_ROWS:
-            weights, finished = _side_by_side(descend, weight_sums, unfinished, hidden)
+        weight_sums = _WeightSums(gradient, kept.planes, factors, networks, height)
+        if little:
+            # While a layer's gradient is computed, the sums for the weights above it, and those left before.
+            with branch(fork=True) as beside:
+                finished = []
+                for index in reversed(range(hidden)):
+                    finished.append(beside(functools.partial(_both, weight_sums, index, unfinished[-1])))
+                    if index == 0:
+                        weights = beside(weight_sums.finish)
+                    unfinished.append(descend(index))
+                finished.append(_finished(unfinished[-1], little))
         else:
             unfinished += [descend(index) for index in reversed(range(hidden))]
-            weights = weight_sums(slice(0, hidden))
-            finished = [finished_shared(*sums, scaled=True) for sums in unfinished]
+            weight_sums.add(slice(0, hidden))
+            weights = weight_sums.finish()
+            finished = [_finished(left, little) for left in unfinished]
     for index, (sums, by_column) in zip(reversed(range(hidden + 1)), finished, strict=True):
         start = inputs * width if index == 0 else 0
         found[5 * index + 1] = by_column[:, start : start + width]
@@ -206,82 +204,63 @@ def _largest(grad: Tensor, little: bool) -> Tensor:
     return out
 
 
-def _side_by_side(
-    descend: Callable[[int], Unfinished],
-    weight_sums: Callable[[slice], Tensor],
-    unfinished: Sequence[Unfinished],
-    hidden: int,
-) -> tuple[Tensor | list[Tensor], list[tuple[Tensor, Tensor]]]:
-    """For few rows: while a layer's gradient is computed, the sums for the weights above it, and those left before."""
-    weights: list[Tensor] = []
-    finished: list[tuple[Tensor, Tensor]] = []
-    (left,) = unfinished
-    for index in reversed(range(hidden)):
-        left, (sums, ended) = side_by_side(
-            functools.partial(descend, index),
-            functools.partial(_both, weight_sums, slice(index, index + 1), left),
-            fork=True,
+def _finished(left: Unfinished, little: bool) -> tuple[Tensor, Tensor]:
+    return finished_shared(*left, scaled=True, little=little)
+
+
+def _both(weight_sums: _WeightSums, index: int, left: Unfinished) -> tuple[Tensor, Tensor]:
+    weight_sums.add(slice(index, index + 1))
+    return _finished(left, little=True)
+
+
+class _WeightSums:
+    """The sums over points of hidden layers, made in slots, of some layers at a time, and then added."""
+
+    def __init__(self, gradient: Tensor, planes: Tensor, factors: Tensor, networks: int, height: int) -> None:
+        self.gradient, self.planes, self.factors = gradient, planes, factors
+        self.networks, self.height = networks, height
+        kinds, self.hidden, rows, self.width = gradient.shape
+        self.split = kinds == 2
+        wide, deep, self.high, self.warps, self.stages, programs = SUMS_TILES[rows > MANY_ROWS, self.split]
+        self.wide, self.deep = divisor(self.width, wide), divisor(self.width, deep)
+        blocks = (self.width // self.wide) * (self.width // self.deep)
+        slots = max(1, min(programs // (blocks * networks), height // (2 * self.high)))
+        self.share = triton.cdiv(triton.cdiv(height, slots), self.high) * self.high
+        self.slots = triton.cdiv(height, self.share)
+        self.options = early(gradient.device, rows <= MANY_ROWS)
+        shape = (self.hidden, networks * self.slots, self.width, self.width)
+        self.partial = torch.empty(shape, device=gradient.device, dtype=torch.float32)
+
+    def add(self, chosen: slice) -> None:
+        """One launch for the chosen layers."""
+        gradient, planes = self.gradient[:, chosen], self.planes[:, chosen]
+        kinds, hidden, rows, width = gradient.shape
+        weight_sums_kernel[(width // self.wide, width // self.deep, hidden * self.networks * self.slots)](
+            *tiled(gradient.reshape(kinds, hidden * rows, width), self.high, self.wide),
+            *tiled(planes.reshape(kinds, hidden * rows, width), self.high, self.deep),
+            self.partial[chosen],
+            None if self.split else self.factors[chosen],
+            self.height,
+            width,
+            self.share,
+            self.slots,
+            SPLIT=self.split,
+            COLUMNS=self.wide,
+            DEPTH=self.deep,
+            ROWS=self.high,
+            num_warps=self.warps,
+            num_stages=self.stages,
+            **self.options,
         )
-        weights.insert(0, sums[0])
-        finished.append(ended)
-    finished.append(finished_shared(*left, scaled=True, little=True))
-    return weights, finished
 
-
-def _both(
-    weight_sums: Callable[[slice], Tensor], chosen: slice, left: Unfinished
-) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    return weight_sums(chosen), finished_shared(*left, scaled=True, little=True)
-
-
-def _weight_sums(
-    gradient: Tensor,
-    planes: Tensor,
-    factors: Tensor,
-    split: bool,
-    networks: int,
-    height: int,
-    width: int,
-) -> Tensor:
-    """The sums over points of some hidden layers, in one launch and one that adds slots: (hidden, networks, n, k)."""
-    kinds, hidden, rows, _ = gradient.shape
-    wide, deep, high, warps, stages, programs = SUMS_TILES[rows > MANY_ROWS, split]
-    wide, deep = divisor(width, wide), divisor(width, deep)
-    blocks = (width // wide) * (width // deep)
-    slots = max(1, min(programs // (blocks * networks), height // (2 * high)))
-    share = triton.cdiv(triton.cdiv(height, slots), high) * high
-    slots = triton.cdiv(height, share)
-    size = width * width
-    partial = torch.empty(hidden * networks * slots * size, device=gradient.device, dtype=torch.float32)
-    weight_sums_kernel[(width // wide, width // deep, hidden * networks * slots)](
-        *tiled(gradient.reshape(kinds, hidden * rows, width), high, wide),
-        *tiled(planes.reshape(kinds, hidden * rows, width), high, deep),
-        partial,
-        None if split else factors,
-        height,
-        width,
-        share,
-        slots,
-        SPLIT=split,
-        COLUMNS=wide,
-        DEPTH=deep,
-        ROWS=high,
-        num_warps=warps,
-        num_stages=stages,
-        **early(gradient.device, rows <= MANY_ROWS),
-    )
-    if slots == 1:
-        return partial.view(hidden, networks, width, width)
-    out = torch.empty(hidden, networks, width, width, device=gradient.device, dtype=torch.float32)
-    finish_kernel[(triton.cdiv(size, 128), hidden * networks)](
-        partial,
-        partial,
-        out,
-        size,
-        0,
-        slots,
-        SLOTS=8,
-        BLOCK=128,
-        **early(gradient.device, rows <= MANY_ROWS),
-    )
-    return out
+    def finish(self) -> Tensor:
+        """The sums of all layers, (hidden, networks, n, k)."""
+        out_shape = (self.hidden, self.networks, self.width, self.width)
+        if self.slots == 1:
+            return self.partial.view(out_shape)
+        out = torch.empty(out_shape, device=self.partial.device, dtype=torch.float32)
+        size, block = self.width * self.width, 128 if self.slots > SLOTS else 512
+        finish_kernel[(triton.cdiv(size, block), self.hidden * self.networks)](
+            self.partial, self.partial, out, size, 0, self.slots, SLOTS=SLOTS, BLOCK=block, **self.options
+        )
+        return out

@@ -50,16 +50,14 @@ def layer(
         return
     tile = tile_for(rows, kinds == 2, width)
     span = min(SPAN, tile.columns)
+    little = rows <= MANY_ROWS
     layer_kernel[(rows // tile.rows * (width // tile.columns),)](
         *tiled(planes, tile.rows, tile.depth),
         *tiled(weights, tile.columns, tile.depth),
-        given.bias,
-        given.amplitude,
-        given.frequency,
-        given.phase,
+        tuple(given),
         output,
-        described(inner, tile.rows, span),
-        *tiled(out, tile.rows, span),
+        inner if little else described(inner, tile.rows, span),
+        *((out[0], out[-1]) if little else tiled(out, tile.rows, span)),
         shares,
         rows,
         height,
@@ -70,8 +68,9 @@ def layer(
         KEEP=keep,
         PIECES=tile.columns // span,
         KIND=kind,
+        DIRECT=little,
         **tile.options(),
-        **early(planes.device, rows <= MANY_ROWS),
+        **early(planes.device, little),
     )
 
 
@@ -117,13 +116,8 @@ def gradient(
         *tiled(weights, tile.columns, tile.depth),
         inner,
         x,
-        below.weight,
-        below.bias,
-        below.amplitude,
-        below.frequency,
-        below.phase,
-        out[0],
-        out[-1],
+        tuple(below),
+        (out[0], out[-1]),
         empty(slots * networks * tile.rows * tile.columns),
         partial,
         columns,

@@ -11,7 +11,6 @@ import torch
 import triton
 from torch import Tensor
 
-from staf.ops.linear.beside import side_by_side
 from staf.ops.sine_network.hidden import is_shared, tiles_across
 from staf.ops.sine_network.hidden import layer as hidden_layer
 from staf.ops.sine_network.tiles import (
@@ -61,34 +60,26 @@ def value(
         share = share_of(rows, programs)
         columns = triton.next_power_of_2(width)
 
-        def split_weights() -> None:
-            split_kernel[(reaches, networks, hidden)](
-                tuple(layer.weight for layer in layers[1:]),
+        unsplit = tuple(layer.weight for layer in layers[1:])
+        splitting = {"SPLIT": split, "LAYERS": hidden, "SIDE": SIDE}
+        if is_shared(rows, width, kind):
+            from staf.ops.sine_network import gluon
+
+            gluon.first(x, layers[0], planes[:, 0], height)
+            split_kernel[(reaches * networks * hidden,)](unsplit, weights, largest, networks, width, **splitting)
+        else:
+            first_kernel[(rows // share + reaches * networks * hidden,)](
+                x,
+                tuple(layers[0]),
+                (planes[0, 0], planes[-1, 0]),
+                unsplit,
                 weights,
                 largest,
-                networks,
-                width,
-                SPLIT=split,
-                LAYERS=hidden,
-                SIDE=SIDE,
-                **chained,
-            )
-
-        def take_coordinates() -> None:
-            if is_shared(rows, width, kind):
-                from staf.ops.sine_network import gluon
-
-                gluon.first(x, layers[0], planes[:, 0], height)
-                return
-            first_kernel[(rows // share,)](
-                x,
-                *layers[0],
-                planes[0, 0],
-                planes[-1, 0],
                 points,
                 height,
                 width,
-                SPLIT=split,
+                networks,
+                rows // share,
                 INPUTS=inputs,
                 TERMS=layers[0].terms,
                 ROWS=share,
@@ -96,10 +87,9 @@ def value(
                 COLUMNS=columns,
                 KIND=kind,
                 num_warps=warps,
+                **splitting,
                 **chained,
             )
-
-        side_by_side(take_coordinates, split_weights, fork=rows <= MANY_ROWS)
         for index, given in enumerate(layers[1:]):
             hidden_layer(
                 planes[:, index % planes.shape[1]],

@@ -9,13 +9,14 @@ from staf.ops.pointwise_triton import derivative
 from staf.ops.sine_network.triton_gradient import (
     differentiated,
     keep_sums,
-    largest_of,
     reached,
+    reaches_of,
     scale_below,
     steepest,
     terms,
 )
 from staf.ops.sine_network.triton_layer import coordinate, encoded
+from staf.ops.sine_network.triton_sums import split_tile
 from staf.ops.triton_early import begin
 from staf.ops.triton_math import hardware_sine, reduced_angle
 
@@ -23,13 +24,64 @@ from staf.ops.triton_math import hardware_sine, reduced_angle
 @triton.jit
 def first_kernel(
     x_pointer,
-    weight_pointer,
-    bias_pointer,
-    amplitude_pointer,
-    frequency_pointer,
-    phase_pointer,
-    out_high_pointer,
-    out_low_pointer,
+    layer,
+    out,
+    weights,
+    split_pointer,
+    largest_pointer,
+    points,
+    height,
+    width,
+    networks,
+    programs,
+    SPLIT: tl.constexpr,
+    INPUTS: tl.constexpr,
+    TERMS: tl.constexpr,
+    ROWS: tl.constexpr,
+    SLICE: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    KIND: tl.constexpr,
+    LAYERS: tl.constexpr,
+    SIDE: tl.constexpr,
+    EARLY: tl.constexpr = False,
+):
+    """Planes of rho(x W^T + b), by the first `programs`, and of all hidden layers' weights, by the others."""
+    begin(EARLY)
+    if tl.program_id(0) >= programs:
+        index = tl.program_id(0) - programs
+        split_tile(weights, split_pointer, largest_pointer, index, networks, width, SPLIT, LAYERS, SIDE)
+    else:
+        _first_rows(
+            x_pointer,
+            layer,
+            out,
+            points,
+            height,
+            width,
+            SPLIT,
+            INPUTS,
+            TERMS,
+            ROWS,
+            SLICE,
+            COLUMNS,
+            KIND,
+        )
+
+
+@triton.jit
+def _coordinates(x_pointer, network, inside, points, INPUTS: tl.constexpr):
+    """All coordinates of some rows of a network, or zeros."""
+    found = ()
+    for k in tl.static_range(INPUTS):
+        found = found + (coordinate(x_pointer, network, inside, points, k, INPUTS),)  # noqa: RUF005
+    return found
+
+
+@triton.jit
+def _first_rows(
+    x_pointer,
+    layer,
+    out,
     points,
     height,
     width,
@@ -40,27 +92,29 @@ def first_kernel(
     SLICE: tl.constexpr,
     COLUMNS: tl.constexpr,
     KIND: tl.constexpr,
-    EARLY: tl.constexpr = False,
 ):
-    """Planes of rho(x W^T + b), padded rows included; a program has ROWS rows of one network, SLICE at a time."""
-    begin(EARLY)
+    """The first layer, padded rows included; a program has ROWS rows of one network, SLICE at a time."""
     row = tl.program_id(0) * ROWS
     network = row // height
     column = tl.arange(0, COLUMNS)[None, :]
     left = column < width
     few = tl.arange(0, SLICE)[:, None]
     nothing = tl.zeros((SLICE, COLUMNS), dtype=tl.float32)
-    constants = terms(amplitude_pointer, frequency_pointer, phase_pointer, network, True, TERMS)
+    constants = terms(layer, network, True, TERMS)
+    weight_pointer, bias_pointer = layer[0], layer[1]
+    out_high_pointer, out_low_pointer = out
     bias = tl.load(bias_pointer + network * width + column, mask=left, other=0.0) + nothing
     weights = ()
     for k in tl.static_range(INPUTS):
         at = (network * width + column) * INPUTS + k
         weights = weights + (tl.load(weight_pointer + at, mask=left, other=0.0) + nothing,)  # noqa: RUF005
+    soon = _coordinates(x_pointer, network, row % height + few, points, INPUTS)
     for start in range(0, ROWS, SLICE):
-        inside = row % height + start + few
+        given = soon
+        soon = _coordinates(x_pointer, network, row % height + start + SLICE + few, points, INPUTS)
         z = bias
         for k in tl.static_range(INPUTS):
-            z = tl.fma(coordinate(x_pointer, network, inside, points, k, INPUTS) + nothing, weights[k], z)
+            z = tl.fma(given[k] + nothing, weights[k], z)
         if KIND > 0:
             value = derivative(z, constants[1], constants[2], constants[3], KIND, 0)
         else:
@@ -121,11 +175,8 @@ def last_gradient_kernel(
     grad_pointer,
     inner_pointer,
     output_pointer,
-    amplitude_pointer,
-    frequency_pointer,
-    phase_pointer,
-    out_high_pointer,
-    out_low_pointer,
+    layer,
+    out,
     partial_pointer,
     column_pointer,
     given_reach_pointer,
@@ -164,7 +215,8 @@ def last_gradient_kernel(
     few = tl.arange(0, SLICE)[:, None]
     left = lane < width if WHOLE == 0 else lane >= 0
     nothing = tl.zeros((SLICE, COLUMNS), dtype=tl.float32)
-    constants = terms(amplitude_pointer, frequency_pointer, phase_pointer, network, KIND > 0, TERMS)
+    constants = terms(layer, network, KIND > 0, TERMS)
+    out_high_pointer, out_low_pointer = out
     sums = ()
     for _ in tl.static_range(3 * TERMS):
         sums = sums + (tl.zeros((SLICE, COLUMNS // 4), dtype=tl.float32),)  # noqa: RUF005
@@ -176,24 +228,24 @@ def last_gradient_kernel(
         heaviest += tl.abs(weight)
         weights = weights + (weight + nothing,)  # noqa: RUF005
         columns = columns + (nothing,)  # noqa: RUF005
-    factor = 1.0
-    if not SPLIT:
-        largest = largest_of(given_reach_pointer, network, given_reaches, MOST_REACHES) * tl.max(heaviest)
-        factor = scale_below(largest, steepest(constants, TERMS))
-        if slot == 0:
-            tl.store(factor_pointer + network, factor)
-    reach = tl.zeros((SLICE, COLUMNS // 4), dtype=tl.float32)
     source = inner_pointer + network.to(tl.int64) * height * width
-    later = tl.load(source + (slot * SHARE + few) * width + lane, mask=left, other=0.0).to(tl.float32)
+    later = tl.load(source + (slot * SHARE + few) * width + lane, mask=left, other=0.0)
     soon = ()
     for c in tl.static_range(OUTPUTS):
         place = (network.to(tl.int64) * points + slot * SHARE + few) * OUTPUTS + c
         soon = soon + (tl.load(grad_pointer + place, mask=slot * SHARE + few < points, other=0.0),)  # noqa: RUF005
+    factor = 1.0
+    if not SPLIT:
+        large = reaches_of(given_reach_pointer, network, given_reaches, MOST_REACHES)
+        factor = scale_below(tl.max(large) * tl.max(heaviest), steepest(constants, TERMS))
+        if slot == 0:
+            tl.store(factor_pointer + network, factor)
+    reach = tl.zeros((SLICE, COLUMNS // 4), dtype=tl.float32)
     for start in range(0, SHARE, SLICE):
-        z = later
+        z = later.to(tl.float32)
         inside = slot * SHARE + start + few
         following = slot * SHARE + tl.minimum(start + SLICE, SHARE - SLICE) + few
-        later = tl.load(source + following.to(tl.int64) * width + lane, mask=left, other=0.0).to(tl.float32)
+        later = tl.load(source + following.to(tl.int64) * width + lane, mask=left, other=0.0)
         grad = nothing
         told = soon
         soon = ()

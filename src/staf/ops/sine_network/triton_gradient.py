@@ -13,7 +13,7 @@ import triton.language as tl
 
 from staf.ops.pointwise_triton import derivative
 from staf.ops.sine_network.triton_layer import coordinate, encoded, product
-from staf.ops.triton_early import begin
+from staf.ops.triton_early import let_next, wait_before
 from staf.ops.triton_math import hardware_cosine, hardware_sine, reduced_angle, turns
 
 
@@ -25,19 +25,22 @@ def scale_below(largest, steepest):
 
 
 @triton.jit
-def largest_of(pointer, network, count, MOST: tl.constexpr):
-    """The largest of a network's numbers in (networks, count), which are not negative."""
-    return largest_of_layout(pointer, network, count, tl.arange(0, MOST))
+def reaches_of(pointer, network, count, MOST: tl.constexpr):
+    """A network's numbers in (networks, count), which are not negative, and zeros up to MOST."""
+    lane = tl.arange(0, MOST)
+    return tl.load(pointer + network * count + lane, mask=lane < count, other=0.0)
 
 
 @triton.jit
 def largest_of_layout(pointer, network, count, lane):
+    """The largest of a network's numbers in (networks, count), which are not negative."""
     return tl.max(tl.load(pointer + network * count + lane, mask=lane < count, other=0.0))
 
 
 @triton.jit
-def terms(amplitude_pointer, frequency_pointer, phase_pointer, network, EXACT: tl.constexpr, TERMS: tl.constexpr):
-    """Five constants of each term: amplitude, steepest slope, and two or three of its angle."""
+def terms(layer, network, EXACT: tl.constexpr, TERMS: tl.constexpr):
+    """Five constants of each term of a layer, a `tiles.Layer`: amplitude, steepest slope, two or three of its angle."""
+    _weight, _bias, amplitude_pointer, frequency_pointer, phase_pointer = layer
     constants = ()
     for k in tl.static_range(TERMS):
         amplitude = tl.load(amplitude_pointer + network * TERMS + k)
@@ -126,11 +129,15 @@ def keep_sums(sums, unit, partial_pointer, network, slot, slots, TERMS: tl.const
     slots, THREADS / 32). Adding warps up here would be more code than all the rest, which a GPU first has to read.
     """
     WARPS: tl.constexpr = THREADS // 32
-    kept = partial_pointer + network.to(tl.int64) * 3 * TERMS * slots * WARPS + slot * WARPS + tl.arange(0, WARPS)
+    kept = partial_pointer + network.to(tl.int64) * 3 * TERMS * slots * WARPS + slot * WARPS
+    lane = tl.arange(0, 32)[None, :]
+    # Each warp's first thread stores its sum, so that no warp waits for another: places of other threads, which are
+    # neighbours, are not written.
+    place = tl.arange(0, WARPS)[:, None] + lane
     for k in tl.static_range(TERMS):
         for which in tl.static_range(3):
-            warps = tl.sum(tl.reshape(sums[3 * k + which], (WARPS, 32)), axis=1)
-            tl.store(kept + (which * TERMS + k) * slots * WARPS, warps * unit)
+            warps = tl.sum(tl.reshape(sums[3 * k + which], (WARPS, 32)), axis=1)[:, None] + 0.0 * lane
+            tl.store(kept + (which * TERMS + k) * slots * WARPS + place, warps * unit, mask=lane == 0)
 
 
 @triton.jit
@@ -141,13 +148,8 @@ def gradient_kernel(
     b_low,
     inner_pointer,
     x_pointer,
-    weight_pointer,
-    bias_pointer,
-    amplitude_pointer,
-    frequency_pointer,
-    phase_pointer,
-    out_high_pointer,
-    out_low_pointer,
+    below,
+    out,
     place_pointer,
     partial_pointer,
     column_pointer,
@@ -175,7 +177,8 @@ def gradient_kernel(
     MOST_REACHES: tl.constexpr,
     EARLY: tl.constexpr = False,
 ):
-    """(g b^T) rho'(z) of the layer below: its planes, the sums of its columns, and the sinusoids' sums where TRAINED.
+    """(g b^T) rho'(z) of the layer `below`, a `tiles.Layer`: its planes, the sums of its columns, and the sinusoids'
+    sums where TRAINED.
 
     With INPUTS, the layer below is the first one: z is computed from coordinates, its angles are reduced exactly, and
     instead of planes there are the sums of columns times each coordinate, as the first layer's weights lie, (width,
@@ -185,7 +188,7 @@ def gradient_kernel(
     (networks, reaches), and g was stored times factor (networks,). Those of the results go to the same places in below,
     one reach for each program.
     """
-    begin(EARLY)
+    wait_before(EARLY)
     slot = tl.program_id(0) % slots
     network = tl.program_id(0) // slots
     across = width // COLUMNS
@@ -194,7 +197,9 @@ def gradient_kernel(
     tall = tl.arange(0, ROWS)[:, None]
     few = tl.arange(0, SLICE)[:, None]
     place = place_pointer + tl.program_id(0) * (ROWS * COLUMNS)
-    constants = terms(amplitude_pointer, frequency_pointer, phase_pointer, network, INPUTS > 0 or KIND > 0, TERMS)
+    constants = terms(below, network, INPUTS > 0 or KIND > 0, TERMS)
+    weight_pointer, bias_pointer = below[0], below[1]
+    out_high_pointer, out_low_pointer = out
     nothing = tl.zeros((SLICE, COLUMNS), dtype=tl.float32)
     sums = ()
     for _ in tl.static_range(3 * TERMS):
@@ -211,30 +216,34 @@ def gradient_kernel(
     if not SPLIT:
         unit = 1.0 / tl.load(factor_pointer + network)
         if INPUTS == 0:
-            heaviest = largest_of(weight_reach_pointer, network, weight_reaches, MOST_WEIGHT_REACHES)
-            largest = largest_of(reach_pointer, network, reaches, MOST_REACHES) * heaviest * width
-            factor = scale_below(largest, steepest(constants, TERMS))
-            if slot == 0:
-                tl.store(below_factor_pointer + network, factor)
-            factor *= unit
+            # Asked for here and looked at after the first product, which they come beside.
+            heavy = reaches_of(weight_reach_pointer, network, weight_reaches, MOST_WEIGHT_REACHES)
+            large = reaches_of(reach_pointer, network, reaches, MOST_REACHES)
     reach = tl.zeros((SLICE, COLUMNS // 4), dtype=tl.float32)
     for tile in range(slot // across, height // ROWS, slots // across):
         row = network * height + tile * ROWS
+        source = inner_pointer + row.to(tl.int64) * width + first
+        if INPUTS == 0:
+            later_z = tl.load(source + few * width + lane)
         total = product(g_high, g_low, b_high, b_low, row, network * width + first, width, SPLIT, ROWS, COLUMNS, DEPTH)
         tl.store(place + tall * COLUMNS + lane, total)
+        if not SPLIT and INPUTS == 0:  # noqa: SIM102
+            if tile == slot // across:
+                largest = tl.max(large) * tl.max(heavy) * width
+                factor = scale_below(largest, steepest(constants, TERMS))
+                if slot == 0:
+                    tl.store(below_factor_pointer + network, factor)
+                factor *= unit
         tl.debug_barrier()
-        source = inner_pointer + row.to(tl.int64) * width + first
         later = tl.load(place + few * COLUMNS + lane)
-        if INPUTS == 0:
-            later_z = tl.load(source + few * width + lane).to(tl.float32)
         for start in range(0, ROWS, SLICE):
             grad = later
             following = tl.minimum(start + SLICE, ROWS - SLICE) + few
             later = tl.load(place + following * COLUMNS + lane)
             inside = tile * ROWS + start + few
             if INPUTS == 0:
-                z = later_z
-                later_z = tl.load(source + following * width + lane).to(tl.float32)
+                z = later_z.to(tl.float32)
+                later_z = tl.load(source + following * width + lane)
             else:
                 z = tl.load(bias_pointer + network * width + first + lane) + nothing
                 for k in tl.static_range(INPUTS):
@@ -258,6 +267,8 @@ def gradient_kernel(
             columns = more + (columns[INPUTS] + in_z,)  # noqa: RUF005
         # The next tile's product must not come before everyone has read this one.
         tl.debug_barrier()
+    # Placed from the beginning, the next gradient would keep the sums for weights from running beside this one.
+    let_next(EARLY)
     to = column_pointer + ((network * (slots // across) + slot // across) * SLICE + few) * ((INPUTS + 1) * width)
     for k in tl.static_range(INPUTS):
         tl.store(to + (first + lane) * INPUTS + k, columns[k] * unit)

@@ -90,6 +90,27 @@ def pieces(tile, ROWS: tl.constexpr, COLUMNS: tl.constexpr, PIECES: tl.constexpr
 
 
 @triton.jit
+def sines_of(layer, network, TERMS: tl.constexpr):
+    """Frequency, phase and amplitude of each term of a layer, a `tiles.Layer`."""
+    found = ()
+    for k in tl.static_range(TERMS):
+        at = network * TERMS + k
+        one = (tl.load(layer[3] + at), tl.load(layer[4] + at), tl.load(layer[2] + at))
+        found = found + one
+    return found
+
+
+@triton.jit
+def keep_tile(to, row, column, width, tile, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DIRECT: tl.constexpr):
+    """Store a tile by the copy engine, which is waited for, or, where DIRECT, by the threads, which go on at once."""
+    if DIRECT:
+        place = (row + tl.arange(0, ROWS))[:, None] * width + column + tl.arange(0, COLUMNS)[None, :]
+        tl.store(to + place, tile)
+    else:
+        to.store([row, column], tile)
+
+
+@triton.jit
 def plain_constants(frequency_pointer, network):
     """What `derivative` needs of a fixed activation: its constant, and that in turns."""
     constant = tl.load(frequency_pointer + network)
@@ -103,10 +124,7 @@ def layer_kernel(
     a_low,
     b_high,
     b_low,
-    bias_pointer,
-    amplitude_pointer,
-    frequency_pointer,
-    phase_pointer,
+    layer,
     output_pointer,
     inner,
     out_high,
@@ -124,17 +142,27 @@ def layer_kernel(
     DEPTH: tl.constexpr,
     PIECES: tl.constexpr,
     KIND: tl.constexpr,
+    DIRECT: tl.constexpr,
     EARLY: tl.constexpr = False,
 ):
     """z = a b^T + bias, which is kept where KEEP; then planes of rho(z), or, where there are OUTPUTS, their products
     with the output layer's weights, a share for each tile of columns: (tiles of columns, OUTPUTS, rows).
     """
     begin(EARLY)
+    bias_pointer, frequency_pointer = layer[1], layer[3]
     SPAN: tl.constexpr = COLUMNS // PIECES
     tiles = width // COLUMNS
     row = (tl.program_id(0) // tiles) * ROWS
     first = (tl.program_id(0) % tiles) * COLUMNS
     network = row // height
+    # Few rows have registers to spare, and ask for these beside the product.
+    biases = ()
+    sines = ()
+    if DIRECT:
+        sines = sines_of(layer, network, TERMS)
+        for piece in tl.static_range(PIECES):
+            column = first + piece * SPAN + tl.arange(0, SPAN)
+            biases = biases + (tl.load(bias_pointer + network * width + column)[None, :],)  # noqa: RUF005
     total = product(a_high, a_low, b_high, b_low, row, network * width + first, width, SPLIT, ROWS, COLUMNS, DEPTH)
     parts = pieces(total, ROWS, COLUMNS, PIECES)
     shares = ()
@@ -143,24 +171,25 @@ def layer_kernel(
     for piece in tl.static_range(PIECES):
         start = first + piece * SPAN
         column = start + tl.arange(0, SPAN)
-        z = parts[piece] + tl.load(bias_pointer + network * width + column)[None, :]
+        if DIRECT:
+            z = parts[piece] + biases[piece]
+        else:
+            sines = sines_of(layer, network, TERMS)
+            z = parts[piece] + tl.load(bias_pointer + network * width + column)[None, :]
         if KEEP:
-            inner.store([row, start], kept(z, SPLIT))
+            keep_tile(inner, row, start, width, kept(z, SPLIT), ROWS, SPAN, DIRECT)
         if KIND > 0:
             constant, turn, rest = plain_constants(frequency_pointer, network)
             value = derivative(z, constant, turn, rest, KIND, 0)
         else:
             value = tl.zeros((ROWS, SPAN), dtype=tl.float32)
             for k in tl.static_range(TERMS):
-                frequency = tl.load(frequency_pointer + network * TERMS + k)
-                phase = tl.load(phase_pointer + network * TERMS + k)
-                amplitude = tl.load(amplitude_pointer + network * TERMS + k)
-                value += amplitude * hardware_sine(tl.fma(z, frequency, phase))
+                value += sines[3 * k + 2] * hardware_sine(tl.fma(z, sines[3 * k], sines[3 * k + 1]))
         if OUTPUTS == 0:
             high, low = encoded(value, SPLIT)
-            out_high.store([row, start], high)
+            keep_tile(out_high, row, start, width, high, ROWS, SPAN, DIRECT)
             if SPLIT:
-                out_low.store([row, start], low)
+                keep_tile(out_low, row, start, width, low, ROWS, SPAN, DIRECT)
         more = ()
         for c in tl.static_range(OUTPUTS):
             weight = tl.load(output_pointer + (network * OUTPUTS + c) * width + column)

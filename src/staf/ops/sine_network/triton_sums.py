@@ -6,7 +6,7 @@ import triton
 import triton.language as tl
 
 from staf.ops.sine_network.triton_layer import encoded
-from staf.ops.triton_early import begin
+from staf.ops.triton_early import let_next, wait_before
 
 
 @triton.jit
@@ -19,19 +19,34 @@ def split_kernel(
     SPLIT: tl.constexpr,
     LAYERS: tl.constexpr,
     SIDE: tl.constexpr,
-    EARLY: tl.constexpr = False,
 ):
-    """Planes of every layer's weights (networks, width, width), and of the transposed ones.
+    """`split_tile` of every layer, by a program for each tile."""
+    split_tile(weights, out_pointer, largest_pointer, tl.program_id(0), networks, width, SPLIT, LAYERS, SIDE)
+
+
+@triton.jit
+def split_tile(
+    weights,
+    out_pointer,
+    largest_pointer,
+    index,
+    networks,
+    width,
+    SPLIT: tl.constexpr,
+    LAYERS: tl.constexpr,
+    SIDE: tl.constexpr,
+):
+    """Planes of a tile of a layer's weights (networks, width, width), and of the transposed ones.
 
     out is (4, LAYERS, networks, width, width): high, low, high and low transposed; unless SPLIT, high and high
-    transposed, and the largest |weight| of each tile goes to largest, (LAYERS, networks, tiles).
+    transposed, and the largest |weight| of each tile goes to largest, (LAYERS, networks, tiles), which `index` counts.
     """
-    begin(EARLY)
     tiles = tl.cdiv(width, SIDE)
-    layer = tl.program_id(2)
-    network = tl.program_id(1).to(tl.int64)
-    row = ((tl.program_id(0) // tiles) * SIDE + tl.arange(0, SIDE))[:, None]
-    column = ((tl.program_id(0) % tiles) * SIDE + tl.arange(0, SIDE))[None, :]
+    tile_of_network = index % (tiles * tiles)
+    network = (index // (tiles * tiles) % networks).to(tl.int64)
+    layer = index // (tiles * tiles) // networks
+    row = ((tile_of_network // tiles) * SIDE + tl.arange(0, SIDE))[:, None]
+    column = ((tile_of_network % tiles) * SIDE + tl.arange(0, SIDE))[None, :]
     inside = (row < width) & (column < width)
     size = width.to(tl.int64) * width
     tile = tl.zeros((SIDE, SIDE), dtype=tl.float32)
@@ -50,8 +65,7 @@ def split_kernel(
         tl.store(out + 3 * kind + turned, tl.trans(low), mask=tl.trans(inside))
     else:
         tl.store(out + kind + turned, tl.trans(high), mask=tl.trans(inside))
-        to = largest_pointer + (layer * networks + network) * tiles * tiles + tl.program_id(0)
-        tl.store(to, tl.max(tl.abs(tile)))
+        tl.store(largest_pointer + index, tl.max(tl.abs(tile)))
 
 
 @triton.jit
@@ -76,7 +90,7 @@ def weight_sums_kernel(
 
     Unless SPLIT, factor (layers, networks) is what g was stored with.
     """
-    begin(EARLY)
+    wait_before(EARLY)
     first = tl.program_id(0) * COLUMNS
     second = tl.program_id(1) * DEPTH
     slot = tl.program_id(2) % slots
@@ -92,6 +106,7 @@ def weight_sums_kernel(
             a_rest = a_low.load([row, second])
             total = tl.dot(g_rest.T, a, total)
             total = tl.dot(g.T, a_rest, total)
+    let_next(EARLY)
     if not SPLIT:
         total *= 1.0 / tl.load(factor_pointer + network)
     column = (first + tl.arange(0, COLUMNS))[:, None]

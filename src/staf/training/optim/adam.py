@@ -50,12 +50,14 @@ def _adam_kernel(
 
     Steps before this one were counted. In the LAST launch of a step the program that ends last counts it.
     """
-    begin(EARLY)
+    # Nobody writes to the table, so that it need not be waited for.
     row = table_pointer + tl.program_id(0) * 5
     member = tl.load(row)
+    group = tl.load(row + 1)
     inside = tl.load(row + 2) + tl.arange(0, BLOCK)
     exists = inside < tl.load(row + 3)
     place = tl.load(row + 4) + inside
+    begin(EARLY)
     # Where the gradient lies is chosen without branches, so that all that is read is asked for at once.
     address = gradients[0].to(tl.int64)
     for which in tl.static_range(1, MEMBERS):
@@ -64,7 +66,7 @@ def _adam_kernel(
     step = tl.load(step_pointer) + 1
     mean = tl.load(mean_pointer + place, mask=exists, other=0.0)
     square = tl.load(square_pointer + place, mask=exists, other=0.0)
-    rate = tl.load(rate_pointer + tl.load(row + 1))
+    rate = tl.load(rate_pointer + group)
     parameter = tl.load(parameter_pointer + place, mask=exists, other=0.0)
     mean = mean + (1 - BETA1) * (gradient - mean)
     square = BETA2 * square + (1 - BETA2) * gradient * gradient

@@ -14,8 +14,9 @@ import triton.language as tl
 from torch import Tensor
 
 BLOCK = 1024
-# Rows of a generator that one program computes; a small matrix is turned by one program as a whole.
-ROWS, SMALL = 8, 16
+# Rows of a generator that one program computes; a small matrix is turned by one program as a whole. A side of 16 would
+# take minutes to compile.
+ROWS, SMALL = 8, 8
 # Gradients and parameters lie where they are, and a kernel is told each one's place: this many at most.
 TOGETHER = 32
 TINY = 1.1754943508222875e-38
@@ -243,5 +244,5 @@ def generator(rotated: Tensor, turn: float) -> Tensor:
 def turned_small(covariance: Tensor, basis: Tensor, turn: float) -> Tensor:
     """`soap.turn` of matrices (matrices, n, n) whose side is a power of two up to SMALL."""
     out = torch.empty_like(basis)
-    small_turn_kernel[(len(basis),)](covariance, basis, out, TURN=turn, TINY=TINY, SIDE=basis.shape[-1], num_warps=1)
+    small_turn_kernel[(len(basis),)](covariance, basis, out, TURN=turn, TINY=TINY, SIDE=basis.shape[-1])
     return out
