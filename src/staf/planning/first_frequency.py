@@ -13,9 +13,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from torch import nn
-
-from staf.nn.first_layer import FirstLayer
 from staf.nn.networks import NetworkSpec
 from staf.planning.situation import Choice, Situation
 from staf.planning.spectrum import audio_detail, grid_detail, shown_signal
@@ -38,13 +35,14 @@ PHOTO = 0.7
 SHAPE_PER_SIDE = 0.25
 SHAPE_ENDS = (30.0, 90.0)
 # The first sines of shapes have from LOWEST_SINE to so many radians per unit for each of those voxels, within the ends,
-# where a network does not spread them itself. The armadillo at 256, 500 steps of 50,000 at 5e-4: an IoU of 0.9884
-# without that, 0.9903 up to 60, 0.9915 up to 90, 0.9920 up to 130, FINER 0.9919 at its best rate; 600 steps of 262,144:
-# 0.9996, then 0.99992, 0.99993, 0.99994. That is of 256 neurons. Sines up to K fill a volume of K^3, so that fewer go
-# less far: width 64 at 96 voxels, 300 steps of 8,192, without, up to 28, 36 and 48: armadillo 0.964, 0.968, 0.971,
-# 0.968, bunny 0.9875, 0.9875, 0.9856, 0.9830, lucy 0.961, 0.978, 0.981, 0.983.
+# where a network does not spread them itself. At 256 voxels, 600 steps of 262,144, an IoU without that, up to 60, 90
+# and 130, and FINER's: armadillo 0.99963, 0.99992, 0.99993, 0.99994, 0.99980; bunny up to 60, 90 and 130 0.99976,
+# 0.99972, 0.99959, FINER 0.99959; lucy without 0.99972, up to 128 0.99940, FINER 0.99965. The armadillo at 512, 3,000
+# steps, up to 128: 0.9985, FINER 0.9975. Width 64 at 96 voxels, 300 steps of 8,192, without, up to 20, 28, 36 and 48:
+# armadillo 0.964, 0.967, 0.968, 0.971, 0.968; bunny 0.9875, 0.9880, 0.9875, 0.9856, 0.9830; lucy 0.961, 0.970, 0.978,
+# 0.981, 0.983.
 LOWEST_SINE = 6.0
-HIGHEST_SINE_PER_SIDE = 0.5
+HIGHEST_SINE_PER_SIDE = 0.25
 HIGHEST_SINE_ENDS = (17.0, 130.0)
 
 # The first layer of audio starts with sines of up to (mean frequency)^2 / HERTZ. No more than a quarter of the sample
@@ -85,23 +83,9 @@ def from_resolution(s: Situation) -> Choice:
     told = _told(arguments, f" for {side:,} samples along the longest axis")
     if not first.spreads:
         return told
-    reason = f"{told.reason}; first sines of {LOWEST_SINE:g} to {highest_sine(side):g} radians per unit"
-    return dataclasses.replace(told, reason=reason, start=partial(_spread, first, side))
-
-
-def highest_sine(side: int, width: int = WIDTH) -> float:
-    """The fastest of a shape's first sines in radians per unit, for its longest side in voxels and a network's width.
-
-    >>> highest_sine(256), highest_sine(1024), round(highest_sine(256, width=64))
-    (128.0, 130.0, 81)
-    """
-    wanted = HIGHEST_SINE_PER_SIDE * side * (width / WIDTH) ** (1 / 3)
-    return min(max(wanted, HIGHEST_SINE_ENDS[0]), HIGHEST_SINE_ENDS[1])
-
-
-def _spread(first: FirstLayer, side: int, field: nn.Module) -> None:
-    architecture: Any = field.architecture
-    first.spread(field, LOWEST_SINE, highest_sine(side, architecture["arguments"]["width"]))
+    highest = min(max(HIGHEST_SINE_PER_SIDE * side, HIGHEST_SINE_ENDS[0]), HIGHEST_SINE_ENDS[1])
+    reason = f"{told.reason}; first sines of {LOWEST_SINE:g} to {highest:g} radians per unit"
+    return dataclasses.replace(told, reason=reason, start=partial(first.spread, lowest=LOWEST_SINE, highest=highest))
 
 
 def from_pitch(s: Situation) -> Choice:
