@@ -78,8 +78,18 @@ def test_callbacks_are_one_function_or_several():
     watchers = [lambda state: others.append(state.step)]
     staf.fit(gradient_image(), small(), steps=3, callbacks=watchers, progress=False)
     assert steps == others == [1, 2, 3]
-    with pytest.raises(TypeError, match="callbacks must be functions of a State, got 7"):
-        staf.fit(gradient_image(), small(), steps=3, callbacks=[7], progress=False)
+    for wrong in ([7], 7):
+        with pytest.raises(TypeError, match="callbacks must be functions of a State, got 7"):
+            staf.fit(gradient_image(), small(), steps=3, callbacks=wrong, progress=False)
+
+
+def test_a_budget_and_a_plan_of_something_else_are_refused():
+    with pytest.raises(ValueError, match="steps must be a whole number of at least 1, got '3'"):
+        staf.fit(gradient_image(), steps="3")
+    with pytest.raises(ValueError, match="seconds must be a number, got '3'"):
+        staf.fit(gradient_image(), seconds="3")
+    with pytest.raises(TypeError, match=r"got ndarray: staf\.open makes a signal"):
+        staf.plan(gradient_image())
 
 
 def test_values_are_in_the_signals_own_units():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -263,7 +263,7 @@ def as_signal(source: Any) -> Any:
 
 def as_callbacks(callbacks: Callback | Sequence[Callback]) -> list[Callback]:
     """One callback or several as a list; whatever cannot be called is refused."""
-    watchers = [callbacks] if callable(callbacks) else list(callbacks)
+    watchers = list(callbacks) if isinstance(callbacks, Iterable) and not callable(callbacks) else [callbacks]
     for watcher in watchers:
         if not callable(watcher):
             raise TypeError(f"callbacks must be functions of a State, got {watcher!r}")

@@ -100,6 +100,8 @@ def plan(
     >>> slow.recipe.rate, slow.reasons["rate"]
     (1e-05, 'learning rates of 1e-05, for a try')
     """
+    if not hasattr(signal, "in_features"):
+        raise TypeError(f"signal must be a signal or a task, got {type(signal).__name__}: staf.open makes a signal")
     table = with_changes(rules_for(signal), rules or {})
     situation = Situation(signal, budget or Budget(), device, network_named(model), table)
     return _planned(situation)

@@ -15,11 +15,24 @@ from staf.nn.networks import NetworkSpec
 
 @dataclass(frozen=True)
 class Budget:
-    """What the user is willing to spend; the first limit reached ends the fit."""
+    """What the user is willing to spend; the first limit reached ends the fit.
+
+    >>> Budget(steps=0)
+    Traceback (most recent call last):
+    ValueError: steps must be a whole number of at least 1, got 0
+    """
 
     steps: int | None = None
     seconds: float | None = None
     target_db: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.steps is not None and (not isinstance(self.steps, int) or self.steps is True or self.steps < 1):
+            raise ValueError(f"steps must be a whole number of at least 1, got {self.steps!r}")
+        for name in ("seconds", "target_db"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+                raise ValueError(f"{name} must be a number, got {value!r}")
 
 
 class SignalLike(Protocol):

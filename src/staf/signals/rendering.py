@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -83,8 +84,8 @@ def window_grid(
     """
     if size is not None and scale is not None:
         raise SignalError(f"size and scale exclude each other, got size={tuple(size)} and scale={scale}")
-    if scale is not None and not 0 < scale < float("inf"):
-        raise SignalError(f"scale must be a positive number, got {scale}")
+    if scale is not None and not (isinstance(scale, Real) and 0 < scale < float("inf")):
+        raise SignalError(f"scale must be a positive number, got {scale!r}")
     factor = 1.0 if scale is None else scale
     counts = [round((stop - start) * factor) for start, stop in windows] if size is None else size
     if max(counts) > LONGEST_AXIS or math.prod(counts) > MOST_POINTS:

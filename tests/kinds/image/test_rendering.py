@@ -88,6 +88,7 @@ def test_sizes():
         ({"scale": 0.0}, "scale must be a positive number, got 0.0"),
         ({"scale": float("nan")}, "scale must be a positive number"),
         ({"scale": float("inf")}, "scale must be a positive number"),
+        ({"scale": "2"}, "scale must be a positive number, got '2'"),
         ({"scale": 2.0, "size": (4, 4)}, "size and scale exclude each other"),
     ],
 )

@@ -170,6 +170,6 @@ class ActivationPanel {
     values.forEach((value, i) => pen.lineTo(i, y(value)));
     pen.stroke();
     this.caption.textContent = `From ${readable(-reach)} to ${readable(reach)}, values up to ${readable(most)}. `
-      + (reach < all ? `Its inputs reach ±${readable(all)}; the middle is drawn.` : 'Grey: how often its inputs lie where.');
+      + (reach < all ? `Its inputs reach ±${readable(all)}; the middle is drawn.` : 'Grey: the distribution of its inputs.');
   }
 }
