@@ -72,7 +72,8 @@ def test_images(name):
     fit = staf.fit(array, steps=5, progress=False)
     check(fit, sentence)
     assert fit.reconstruction.array.shape[:2] == array.shape[:2]
-    every = f"every step sees all {array.shape[0] * array.shape[1]:,} points"
+    pixels = array.shape[0] * array.shape[1]
+    every = f"every step sees all {pixels:,} points" if pixels > 1 else "every step sees all that is observed"
     assert [every, "5 steps, as asked"] == list(fit.plan.reasons.values())[-2:]
 
 

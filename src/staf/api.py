@@ -205,8 +205,8 @@ def fit(
             raise FileError(f"{resume} was made by another recipe: leave recipe out to continue with its own")
         check_budget(resume, saved.recipe, steps=steps, seconds=seconds, target_db=target_db)
     signal: Any = source if isinstance(source, Task) else as_signal(source)
+    budget = Budget(steps, seconds, target_db)
     if plan is None:
-        budget = Budget(steps, seconds, target_db)
         if field is None:
             plan = make_plan(signal, budget, device=chosen_device.type)
         else:
@@ -217,7 +217,7 @@ def fit(
     if saved is not None:
         recipe = saved.recipe
     else:
-        recipe = (recipe or plan.recipe).limited(steps=steps, seconds=seconds, target_db=target_db)
+        recipe = (recipe or plan.recipe).limited(steps=budget.steps, seconds=budget.seconds, target_db=budget.target_db)
     task: Any = source if isinstance(source, Task) else task_for(signal.as_planned(recipe), recipe.convention)
     from_seed = field is None
     if field is None:

@@ -53,6 +53,17 @@ def test_a_recording_can_be_heard_and_seen(sound: staf.Fit, tmp_path: Path) -> N
     assert "<b>" not in html
 
 
+def test_the_python_that_repeats_a_recording_has_its_first_sines(tmp_path: Path) -> None:
+    time = np.arange(400) / 2000
+    Audio(np.sin(2 * np.pi * 40 * time).astype(np.float32) / 2, rate=2000).save(tmp_path / "a.wav")
+    fit = staf.fit(tmp_path / "a.wav", steps=np.int64(2), progress=False, device="cpu")
+    script = configuration.python(fit)
+    assert ".first_layer.enlarge(field, cycles=" in script
+    scope: dict[str, Any] = {}
+    exec(script, scope)
+    assert scope["fit"].metrics == fit.metrics
+
+
 @pytest.mark.parametrize("near", [None, 0.6], ids=["all voxels", "near the surface"])
 def test_a_shape_is_repeated_with_all_its_options(near: float | None, tmp_path: Path) -> None:
     whole = Shape.sphere(subdivisions=2).mesh

@@ -100,7 +100,7 @@ def at_pitch(spec: NetworkSpec, recording: Any, hertz: float, why: str = "as giv
     return Choice(
         first.waves_in_words(f"{hertz:,.0f} Hz", why, recording.samples),
         arguments=first.for_waves(cycles, recording.samples),
-        start=lambda field: first.enlarge(field, cycles),
+        start=partial(first.enlarge, cycles=cycles),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import Any, Protocol
 
 import torch
@@ -27,12 +28,18 @@ class Budget:
     target_db: float | None = None
 
     def __post_init__(self) -> None:
-        if self.steps is not None and (not isinstance(self.steps, int) or self.steps is True or self.steps < 1):
-            raise ValueError(f"steps must be a whole number of at least 1, got {self.steps!r}")
+        # NumPy's numbers count, and become Python's, which a file can hold.
+        if self.steps is not None:
+            if not isinstance(self.steps, Integral) or isinstance(self.steps, bool) or self.steps < 1:
+                raise ValueError(f"steps must be a whole number of at least 1, got {self.steps!r}")
+            object.__setattr__(self, "steps", int(self.steps))
         for name in ("seconds", "target_db"):
             value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, Real):
                 raise ValueError(f"{name} must be a number, got {value!r}")
+            object.__setattr__(self, name, value if isinstance(value, int) else float(value))
 
 
 class SignalLike(Protocol):
@@ -46,7 +53,8 @@ class SignalLike(Protocol):
 class Choice:
     """What a rule decides: entries of the recipe, arguments of the network, and why.
 
-    `start` changes the network after it is built, before the first step. `spec` is another network to build than the
+    `start` changes the network after it is built, before the first step; a report can write it down if it is a
+    `functools.partial` of a method of the first layer. `spec` is another network to build than the
     model itself: one that is made of the model's layers. `network` takes the place of the network that was asked for,
     also for all other rules; the topic `capacity` alone has it. A choice without a `reason` is not explained.
     """

@@ -6,6 +6,7 @@ import os
 import platform
 import pprint
 import shlex
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ import torch
 
 from staf._documents import Document
 from staf.nn.networks import model_of
+from staf.planning.plans import NetworkFactory
 
 if TYPE_CHECKING:
     from staf.api import Fit
@@ -119,13 +121,27 @@ def python(fit: Fit) -> str:
         first = f"{arguments.pop('in_features')}, {arguments.pop('out_features')}"
         rest = "".join(f",\n    {name}={_literal(value)}" for name, value in arguments.items())
         generator = f"torch.Generator().manual_seed({seed})"
-        field = f"staf.{architecture['name']}(\n    {first}{rest},\n    generator={generator},\n)"
+        given = f"{first}{rest},\n    generator={generator}"
+        field = f"staf.{architecture['name']}(\n    {given},\n)\n{_changes(fit)}"
     recipe = pprint.pformat(fit.recipe.to_plain(), width=100, sort_dicts=False)
     return (
-        f"import staf\nimport torch\n\nfield = {field}\nrecipe = staf.Recipe.from_plain(\n{_indent(recipe)}\n)\n"
+        f"import staf\nimport torch\n\nfield = {field.rstrip()}\nrecipe = staf.Recipe.from_plain(\n{_indent(recipe)}\n)\n"
         f"fit = staf.fit({opened}, field=field, recipe=recipe, seed={seed}, device={fit.device!r})\n"
         'print(fit.metrics["psnr"])\n'
     )
+
+
+def _changes(fit: Fit) -> str:
+    """What the plan changed in the first layer of its new network, a line each."""
+    factory = fit.plan.field_factory
+    if not fit.from_seed or not isinstance(factory, NetworkFactory):
+        return ""
+    layer = f"staf.nn.networks.NETWORKS[{factory.spec.name!r}].first_layer"
+    lines = []
+    for start in (one for one in factory.starts if isinstance(one, partial)):
+        given = ", ".join(f"{name}={value!r}" for name, value in start.keywords.items())
+        lines.append(f"{layer}.{start.func.__name__}(field, {given})\n")
+    return "".join(lines)
 
 
 def _default_task(fit: Fit) -> bool:
