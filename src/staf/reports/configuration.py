@@ -122,10 +122,10 @@ def python(fit: Fit) -> str:
         rest = "".join(f",\n    {name}={_literal(value)}" for name, value in arguments.items())
         generator = f"torch.Generator().manual_seed({seed})"
         given = f"{first}{rest},\n    generator={generator}"
-        field = f"staf.{architecture['name']}(\n    {given},\n)\n{_changes(fit)}"
+        field = f"staf.{architecture['name']}(\n    {given},\n){_changes(fit)}"
     recipe = pprint.pformat(fit.recipe.to_plain(), width=100, sort_dicts=False)
     return (
-        f"import staf\nimport torch\n\nfield = {field.rstrip()}\nrecipe = staf.Recipe.from_plain(\n{_indent(recipe)}\n)\n"
+        f"import staf\nimport torch\n\nfield = {field}\nrecipe = staf.Recipe.from_plain(\n{_indent(recipe)}\n)\n"
         f"fit = staf.fit({opened}, field=field, recipe=recipe, seed={seed}, device={fit.device!r})\n"
         'print(fit.metrics["psnr"])\n'
     )
@@ -140,7 +140,7 @@ def _changes(fit: Fit) -> str:
     lines = []
     for start in (one for one in factory.starts if isinstance(one, partial)):
         given = ", ".join(f"{name}={value!r}" for name, value in start.keywords.items())
-        lines.append(f"{layer}.{start.func.__name__}(field, {given})\n")
+        lines.append(f"\n{layer}.{start.func.__name__}(field, {given})")
     return "".join(lines)
 
 
