@@ -63,6 +63,18 @@ def test_measuring_is_shown_where_it_takes_long(monkeypatch, capsys):
     more = capsys.readouterr().err.splitlines()
     assert more
     assert all(line.endswith(" so far") and "left" not in line for line in more)
+    done = iter(range(3))
+    measure = shown.watched(lambda points: points, 40, lambda: ("view", next(done), 2))
+    for _ in range(3):
+        now = iter(range(next(now) + 20, 10_000, 3))
+        measure([0] * 90)
+    views = capsys.readouterr().err.splitlines()
+    assert [line.split("  ")[0] for line in views] == [
+        "measuring: view 1/2",
+        "measuring: view 2/2",
+        "measuring: view 2/2",
+    ]
+    assert [" left" in line for line in views] == [False, True, True]
     measure = Progress(None, None, "none").watched(lambda points: points, 4)
     assert measure([1, 2]) == [1, 2]
     assert capsys.readouterr().err == ""

@@ -247,7 +247,8 @@ class Loop:
             notes = [*(callback.finish(self.trainee.module) for callback in finishing), *notes]
             watched = getattr(bar, "watched", None)
             if watched is not None and len(predicts) == 1:
-                predicts = [watched(predicts[0], self.trainee.task.points)]
+                task = self.trainee.task
+                predicts = [watched(predicts[0], task.points, getattr(task, "pieces", None))]
             metrics = self.trainee.evaluate(predicts)
         except KeyboardInterrupt:
             if not interruption or self._all_diverged():

@@ -9,9 +9,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from torch import Tensor
 
-    from staf.training.task import Predict
+    from staf.training.task import Pieces, Predict
 
 
 def duration(seconds: float) -> str:
@@ -101,10 +103,11 @@ class Progress:
             sys.stderr.write(f"{self.title}: {text}\n")
             sys.stderr.flush()
 
-    def watched(self, predict: Predict, points: int) -> Predict:
-        """The same function, which shows how many of the `points` have been measured where that takes a while.
+    def watched(self, predict: Predict, points: int, pieces: Callable[[], Pieces] | None = None) -> Predict:
+        """The same function, which shows how far the measuring is where that takes a while.
 
-        A task may measure at more points than it has, as a scene does along its rays: then only the time is shown.
+        By default that is the part of the `points` that has been asked for. A task may measure at more points than it
+        has, as a scene does along its rays: its `pieces` say how many of its views are done.
         """
         began, done = time.monotonic(), 0
         self._next_line = began + 10
@@ -113,15 +116,21 @@ class Progress:
             nonlocal done
             values = predict(coordinates)
             done += len(coordinates)
-            self._measured(done / max(points, 1), time.monotonic() - began)
+            elapsed = time.monotonic() - began
+            if pieces is None:
+                fraction = done / max(points, 1)
+                self._measured(f"{fraction:.0%}", fraction, elapsed)
+            else:
+                name, whole, total = pieces()
+                self._measured(f"{name} {min(whole + 1, total)}/{total}", whole / total, elapsed)
             return values
 
         return counted
 
-    def _measured(self, fraction: float, elapsed: float) -> None:
+    def _measured(self, place: str, fraction: float, elapsed: float) -> None:
         if self.mode == "none" or elapsed < 2:
             return
-        text = f"{fraction:.0%}  {duration(elapsed * (1 - fraction) / fraction)} left"
+        text = f"{place}  {duration(elapsed * (1 - fraction) / fraction)} left" if fraction > 0 else place
         if fraction > 1:
             text = f"{duration(elapsed)} so far"
         if self._bar is not None:

@@ -18,6 +18,8 @@ class Batch(NamedTuple):
 
 
 Predict = Callable[[Tensor], Tensor]
+# What a task measures one by one, such as "view", how many of them it has measured, and of how many.
+Pieces = tuple[str, int, int]
 
 
 @runtime_checkable
@@ -26,7 +28,8 @@ class Task(Protocol):
 
     A task may have `callbacks()`, which the trainer calls before those of the user, `confirm(predict)`, which is asked
     in place of `evaluate` whether a target is reached, where `evaluate` looks at what training may not see, and
-    `evaluate_each(others, values)`, which evaluates several at once, or returns None.
+    `evaluate_each(others, values)`, which evaluates several at once, or returns None. Where `evaluate` looks at other
+    points than those of the task, `pieces()` says how far it is.
     """
 
     in_features: int

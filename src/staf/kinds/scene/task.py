@@ -17,7 +17,7 @@ from staf.metrics import psnr, ssim
 from staf.ops.squared_error import weighted_squared_error
 from staf.ops.volume_rendering import Samples, composite, march, ray_box, visible
 from staf.training.processes import current
-from staf.training.task import Batch, Predict
+from staf.training.task import Batch, Pieces, Predict
 
 if TYPE_CHECKING:
     from staf.kinds.scene.signal import Scene
@@ -82,6 +82,8 @@ class Radiance:
         self._samples = samples
         self.samples = samples or SAMPLES["cpu"] * self.rays
         self._rendered: Views | None = None
+        # Views that have been measured, and of how many.
+        self._views = (0, 1)
 
     @property
     def points(self) -> int:
@@ -172,6 +174,10 @@ class Radiance:
         views = self.signal.test
         return self._measured(predict, self.signal.train.first(MEASURED) if views is None else views, keep=True)
 
+    def pieces(self) -> Pieces:
+        """How many of the views that are measured have been."""
+        return "view", *self._views
+
     def confirm(self, predict: Predict) -> dict[str, float]:
         """The same over some photos of the training set, to see whether a target is reached."""
         return self._measured(predict, self.signal.train.first(MEASURED), keep=False)
@@ -185,9 +191,11 @@ class Radiance:
         device = self.background.device
         cameras = self.signal.in_box(views.cameras).to(device)
         levels, similarities, pictures, depths = [], [], [], []
+        self._views = (0, len(views))
         side = self.signal.subpixels or 1
         shown = render_views(predict, cameras, self.grid, self.background, step=self.step, subpixels=side)
         for view, picture in enumerate(shown):
+            self._views = (view + 1, len(views))
             target = on_background(views.pixels[view].to(device), self.background).movedim(-1, 0)
             found = picture.colour.clamp(0, 1).movedim(-1, 0)
             levels.append(float(psnr(found, target, data_range=1.0)))
