@@ -87,7 +87,8 @@ class MultiplicativeFilterNetwork(nn.Module):
         filters: `gabor` or `fourier`.
         input_scale: filter weights are scaled by input_scale / sqrt(depth).
         weight_scale: linear maps start U(+-sqrt(weight_scale / width)).
-        alpha, beta: of the Gabor widths, Gamma(alpha / depth, beta).
+        alpha: of the Gabor widths, Gamma(alpha / depth, beta).
+        beta: of the same.
 
     >>> field = MultiplicativeFilterNetwork(2, 3, width=16, depth=3)
     >>> field(torch.zeros(10, 2)).shape

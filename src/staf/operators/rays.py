@@ -33,7 +33,8 @@ class RayIntegrals:
 
     Args:
         shape: of the array, one axis for each of the d dimensions.
-        origin, direction: rays (r, d) in physical units, the array's box around 0; directions need no length of 1.
+        origin: of rays, (r, d), in physical units, the array's box around 0.
+        direction: of rays, (r, d); it need not have length 1.
         spacing: the side of a cell, for all axes or for each.
         step: between two points of a ray, in cells of the smallest spacing.
 

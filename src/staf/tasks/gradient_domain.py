@@ -86,7 +86,8 @@ class SeamlessCloning(InverseProblem):
     outside add to them; so the field is fitted inside alone, and meets the target at the border.
 
     Args:
-        target, source: pictures of one size and kind.
+        target: a picture.
+        source: another of its size and kind.
         inside: true in the region. It must leave out some pixel.
         mixed: where the target's difference is larger than the source's, keep it: for sources with holes.
 

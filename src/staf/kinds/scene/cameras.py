@@ -31,7 +31,8 @@ class Cameras:
         focal: (v, 2), in pixels, of columns and rows.
         centre: (v, 2), where the axis meets the picture, in pixels from its left and top edge.
         distortion: (v, 4), k1, k2, p1, p2 as OpenCV defines them, or None.
-        height, width: of every picture.
+        height: of every picture.
+        width: of every picture.
     """
 
     poses: Tensor

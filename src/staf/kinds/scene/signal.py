@@ -51,7 +51,8 @@ class Scene(Signal):
     Args:
         train: photos to fit.
         test: views to be measured on; without any, measures are those of the first photos.
-        centre, half: the box that holds what is to be fitted.
+        centre: of the box that holds what is to be fitted.
+        half: half the side of that box.
         background: what is seen where there is nothing; transparent photos are put on it.
         ray_samples: places along the diagonal of the box at which a ray is sampled; by default a plan chooses.
         subpixels: a pixel is the mean of so many rays along each of its sides; by default a plan chooses.

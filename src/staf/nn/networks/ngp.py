@@ -52,10 +52,11 @@ def ngp(
 ) -> CoordinateMLP:
     """Instant-NGP (Mueller et al. 2022): a multiresolution hash grid, then `depth` layers of `width`.
 
+    `HashGridEncoding` explains `levels`, `features`, `log2_entries`, `coarsest`, `proportions` and `interpolation`.
+
     Args:
         activation: of the layers: `relu` as published, or `siren`, `finer`, `staf`, `gauss`.
-        levels, features, log2_entries, coarsest, finest, proportions, interpolation: see `HashGridEncoding`. `finest`
-            is 2048 by default; for an image, half its longest side is usual.
+        finest: cells along the finest level; for an image, half its longest side is usual.
         omega0: of `siren`, `finer` and `staf` decoders, in every layer.
         terms: sinusoids of a `staf` decoder.
         sigma: of a `gauss` decoder.

@@ -62,7 +62,8 @@ def composite(
     Args:
         density: sigma, per unit of distance; finite, and not negative.
         width: the stretch of the ray that a sample stands for.
-        start, count: the samples of each ray in the list; they must not overlap.
+        start: where the samples of each ray begin in the list; rays must not overlap.
+        count: how many samples each ray has.
         stop: samples that less than this share of the light reaches are left out (0: none).
 
     Gradients by density, colour, distance, width and background are exact, of both orders; derivatives of derivatives

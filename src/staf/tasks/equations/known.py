@@ -24,7 +24,8 @@ class Helmholtz(Equation):
 
     Args:
         wavenumber: k, in radians per unit of the box.
-        source, boundary: functions of points (n, d), or numbers.
+        source: a function of points (n, d), or a number.
+        boundary: a function of points (n, d), or a number.
         box: (low, high) of each axis, of which there may be any number.
         how: `solution`, `points`, `dtype`, `seed`, `frequency` as for `Equation`.
 
