@@ -7,7 +7,10 @@ import torch
 from torch import nn
 
 from staf.nn import NETWORKS, Wire
+from staf.ops import record_backends
 from staf.ops.gabor import gabor
+from staf.ops.gabor_network import gabor_network
+from staf.ops.linear import product_precision
 
 
 def test_gabor_is_the_formula(generator: torch.Generator) -> None:
@@ -54,3 +57,57 @@ def test_zero_has_finite_second_derivatives() -> None:
     (second,) = torch.autograd.grad(first.real.sum(), x)
     assert torch.isfinite(torch.view_as_real(second)).all()
     assert second.real.item() == pytest.approx(-(3.0**2) - 2 * 2.0**2)
+
+
+@pytest.mark.parametrize("planar", [False, True])
+def test_its_tensors_make_the_same_network_and_more_inputs_have_no_effect(planar: bool) -> None:
+    field = Wire(3, 4, width=6, depth=3, omega0=5.0, hidden_omega0=4.0, sigma0=3.0, planar=planar)
+    x = torch.rand(7, 3) * 2 - 1
+    assert field.fused(x) is None
+    for spare in (0, 13):
+        more = torch.cat([x, torch.ones(7, spare)], -1)
+        found = gabor_network(more, field._tensors(spare), field.output.weight, field.output.bias, [5.0, 4.0, 4.0], 3.0)
+        torch.testing.assert_close(found, field(x))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("planar", [False, True])
+def test_on_a_gpu_it_is_one_operation_unless_someone_looks_between_its_layers(planar: bool) -> None:
+    field = Wire(2, 3, width=33, depth=3, omega0=4.0, hidden_omega0=4.0, sigma0=3.0, planar=planar).cuda()
+    x = torch.rand(500, 2).cuda() * 2 - 1
+    exact = field(x)
+    with product_precision("tf32"), record_backends() as ran:
+        found, some = field(x), field.fused(x, 2)
+    assert ran == [("gabor_network", "triton")] * 2
+    torch.testing.assert_close(found, exact, rtol=1e-2, atol=1e-2)
+    torch.testing.assert_close(some, exact[:, :2], rtol=1e-2, atol=1e-2)
+    with product_precision("fp32"), record_backends() as ran:
+        torch.testing.assert_close(field(x), exact, rtol=1e-4, atol=1e-4)
+    assert ("gabor_network", "triton") not in ran
+
+    seen: list[torch.Tensor] = []
+    handle = field.layers[1].register_forward_hook(lambda module, given, out: seen.append(out))
+    with product_precision("tf32"), record_backends() as ran:
+        torch.testing.assert_close(field(x), exact, rtol=1e-2, atol=1e-2)
+    handle.remove()
+    assert len(seen) == 1
+    assert ("complex_linear", "triton") in ran
+
+
+@pytest.mark.gpu
+def test_derivatives_by_coordinates_are_those_of_single_operations() -> None:
+    field = Wire(2, 1, width=32, depth=3, omega0=4.0, hidden_omega0=4.0, sigma0=3.0).cuda()
+    x = (torch.rand(300, 2).cuda() * 2 - 1).requires_grad_()
+    exact = field(x)
+    (expected,) = torch.autograd.grad(exact.sum(), x, create_graph=True)
+    weights = list(field.parameters())
+    bent = torch.autograd.grad(expected.square().sum(), weights, allow_unused=True)
+    with product_precision("bf16x3"), record_backends() as ran:
+        (found,) = torch.autograd.grad(field(x).sum(), x, create_graph=True)
+        again = torch.autograd.grad(found.square().sum(), weights, allow_unused=True)
+    assert ("complex_linear", "triton") in ran
+    assert ("gabor_network", "triton") not in ran
+    assert (found - expected).norm() < 1e-3 * expected.norm()
+    for ours, theirs in zip(again, bent, strict=True):
+        assert (ours is None) == (theirs is None)
+        assert theirs is None or (ours - theirs).norm() < 1e-2 * theirs.norm()

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from staf.nn import CoordinateMLP
+from staf.nn.encodings import FrequencyEncoding
 from staf.nn.perceptron import Family, _aligned_parts, in_parts
 from staf.ops import record_backends
 from staf.ops.linear import product_precision
@@ -51,6 +52,33 @@ def test_every_activation_with_and_without_an_encoding(name, generator):
 def test_constants_of_other_activations_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         Family(**arguments)
+
+
+def test_parts_of_wavelets_are_those_of_the_whole(generator):
+    field = FAMILIES["wire"].network(5, 7, width=8, depth=2, generator=generator)
+    x, y = torch.rand(6, 3), torch.rand(6, 2)
+    whole = field(torch.cat([x, y], -1))
+    assert torch.equal(torch.cat(in_parts(field, (x, y), (1, 6)), -1), whole)
+    (first,) = in_parts(field, (x, y), (1, 6), wanted=1)
+    assert torch.equal(first, whole[:, :1])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("encoded", [False, True])
+def test_parts_of_wavelets_are_one_operation_on_a_gpu(encoded, generator):
+    encoding = FrequencyEncoding(5, bands=3) if encoded else None
+    field = FAMILIES["wire"].network(5, 1 + 16, width=64, depth=3, encoding=encoding, generator=generator)
+    x, y = torch.rand(1000, 3) * 2 - 1, torch.rand(1000, 2)
+    exact = copy.deepcopy(field).double()(torch.cat([x, y], -1).double())
+    field, x, y = field.cuda(), x.cuda(), y.cuda()
+    for wanted in (None, 1):
+        with product_precision("bf16x3"), record_backends() as ran:
+            parts = in_parts(field, (x, y), (1, 16), wanted=wanted)
+        assert ran == [("gabor_network", "triton")]
+        assert [part.shape[1] for part in parts] == [1, 16][:wanted]
+        expected = exact.split([1, 16], -1)
+        for ours, theirs in zip(parts, expected, strict=False):
+            assert (ours.cpu() - theirs).detach().norm() < 1e-3 * theirs.detach().norm()
 
 
 @pytest.mark.parametrize("name", ["staf", "relu"])

@@ -7,7 +7,7 @@ import torch
 
 from staf import ops
 from staf.ops.gabor import gabor
-from staf.ops.gabor.autograd import _composed
+from staf.ops.gabor.autograd import composed
 from staf.ops.gabor.reference import gabor_reference
 from staf.ops.linear import product_precision
 
@@ -16,10 +16,14 @@ DOUBLE = {torch.float32: torch.float64, torch.complex64: torch.complex128}
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
 def test_the_closed_gradient_is_the_formulas(dtype, generator):
-    x = (0.1 * torch.randn(40, dtype=dtype, generator=generator)).requires_grad_()
+    x, window = ((0.1 * torch.randn(40, dtype=dtype, generator=generator)).requires_grad_() for _ in range(2))
     grad = torch.randn(40, dtype=torch.complex128, generator=generator)
     (expected,) = torch.autograd.grad(gabor_reference(x, 30.0, 10.0), x, grad)
-    torch.testing.assert_close(_composed(grad, x, 30.0, 10.0), expected)
+    found, nothing = composed(grad, x, 30.0, 10.0)
+    torch.testing.assert_close(found, expected)
+    assert nothing is None
+    expected = torch.autograd.grad(gabor_reference(x, 30.0, 10.0, window), (x, window), grad)
+    torch.testing.assert_close(composed(grad, x, 30.0, 10.0, window), expected)
 
 
 @pytest.mark.gpu

@@ -77,6 +77,19 @@ def test_values_gradients_and_second_gradients(size, precision):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("precision", TOLERANCE)
+@pytest.mark.parametrize("size", [(300, 64, 64), (300, 2, 64), (300, 64, 3)])
+def test_tensors_may_have_any_strides(size, precision):
+    rows, inputs, outputs = size
+    x, weight = torch.randn(inputs, rows, device="cuda").T, torch.randn(outputs, 2 * inputs, device="cuda")[:, ::2]
+    bias = torch.randn(outputs, 2, device="cuda")[:, 0]
+    with product_precision(precision):
+        found = linear(x, weight, bias)
+    true = linear_reference(*(tensor.double() for tensor in (x, weight, bias)))
+    assert (found - true).norm() <= TOLERANCE[precision] * true.norm()
+
+
+@pytest.mark.gpu
 def test_vmap_is_a_batch_of_networks():
     x, weight, bias = (torch.randn(*s, device="cuda") for s in ((4, 50, 256), (4, 64, 256), (4, 64)))
     with product_precision("bf16x3"):

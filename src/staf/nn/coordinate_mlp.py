@@ -7,12 +7,12 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.module import _has_any_global_hook
 
 from staf import ops
 from staf._typing import Float
 from staf.nn.activations import Finer, Gauss, Sine
 from staf.nn.arguments import Depth, Size, check
+from staf.nn.hooks import has_hooks
 from staf.nn.init import TorchWeights, WeightLaw
 from staf.nn.linear import CoordinateLinear, Linear, check_coordinates
 from staf.nn.sine_series import SineSeries
@@ -183,22 +183,3 @@ def _width(encoding: nn.Module) -> Any:
     if width is None:
         raise TypeError(f"encoding must have out_features, got {encoding!r}")
     return width
-
-
-def has_hooks(*modules: nn.Module) -> bool:
-    """Whether calling one of these runs more than its class's `forward`.
-
-    >>> layer = nn.Linear(2, 2)
-    >>> before = has_hooks(layer)
-    >>> handle = layer.register_forward_hook(lambda *_: None)
-    >>> before, has_hooks(layer)
-    (False, True)
-    """
-    return _has_any_global_hook() or any(
-        module._forward_hooks
-        or module._forward_pre_hooks
-        or module._backward_hooks
-        or module._backward_pre_hooks
-        or "forward" in module.__dict__
-        for module in modules
-    )

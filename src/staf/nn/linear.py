@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from staf._typing import Float
 from staf.ops.backend import fused_allowed
+from staf.ops.complex_linear import complex_linear
 from staf.ops.linear import linear
 
 MOST_COORDINATES = 8
@@ -20,7 +21,7 @@ class Linear(nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """x W^T + b, in the precision of the `Execution` around it."""
-        return super().forward(x) if self.weight.is_complex() else linear(x, self.weight, self.bias)
+        return (complex_linear if self.weight.is_complex() else linear)(x, self.weight, self.bias)
 
 
 def check_coordinates(coordinates: Tensor, in_features: int) -> None:

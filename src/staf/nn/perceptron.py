@@ -15,9 +15,11 @@ from torch.nn import functional
 from staf.nn.activations import Finer, Gauss, Sine
 from staf.nn.architecture import Runtime
 from staf.nn.arguments import choose, refuse_unused
-from staf.nn.coordinate_mlp import CoordinateMLP, activated, has_hooks
+from staf.nn.coordinate_mlp import CoordinateMLP, activated
 from staf.nn.gabor_network import Wire
+from staf.nn.hooks import has_hooks
 from staf.nn.init import SirenWeights, TorchWeights, WeightLaw
+from staf.nn.linear import MOST_COORDINATES
 from staf.nn.sine_series import SineSeries
 from staf.ops.linear import linear
 from staf.ops.sine_network import is_fused, sine_network
@@ -128,6 +130,9 @@ def in_parts(
     >>> [part.shape[1] for part in in_parts(field, (x, y), (1, 6))]
     [1, 6]
     """
+    wavelets = _wavelet_parts(network, inputs, sizes, wanted)
+    if wavelets is not None:
+        return wavelets
     aligned = (
         inputs[0].is_cuda
         and isinstance(network, CoordinateMLP)
@@ -151,9 +156,8 @@ def _aligned_parts(
     layers = network.sine_layers(inputs[0]) if wanted == len(inputs) == 1 else None
     if layers is not None and is_fused(inputs[0], layers, weights[0], biases[0]):
         return [sine_network(inputs[0], layers, weights[0], biases[0])]
-    spare = -sum(x.shape[-1] for x in inputs) % ALIGNED if len(inputs) > 1 else 0
-    padding = [inputs[0].new_zeros(1, 1).expand(len(inputs[0]), spare)] if spare else []
-    z = torch.cat([*inputs, *padding], -1) if len(inputs) > 1 else inputs[0]
+    z = _filled(inputs)
+    spare = z.shape[-1] - sum(x.shape[-1] for x in inputs)
     z = z if network.encoding is None else network.encoding(z)
     for index, layer in enumerate(network.layers):
         if index == 0 and spare:
@@ -163,3 +167,32 @@ def _aligned_parts(
     if len(sizes) == 1:
         return [network.output(z)]
     return [linear(z, weight, bias) for weight, bias in zip(weights[:wanted], biases[:wanted], strict=True)]
+
+
+def _wavelet_parts(
+    network: nn.Module, inputs: Sequence[Tensor], sizes: Sequence[int], wanted: int | None
+) -> list[Tensor] | None:
+    """`in_parts` of a WIRE network as one operation, with the wanted outputs alone; None where that does not apply."""
+    encoded = isinstance(network, nn.Sequential) and len(network) == 2
+    wire = network[1] if encoded else network  # type: ignore[index]
+    if not inputs[0].is_cuda or type(wire) is not Wire or has_hooks(network, wire):
+        return None
+    z = network[0](torch.cat(list(inputs), -1)) if encoded else _filled(inputs)  # type: ignore[index]
+    values = wire.fused(z, None if wanted is None else sum(sizes[:wanted]))
+    if values is not None:
+        return list(values.split(list(sizes)[:wanted], -1))
+    return list(wire(z).split(list(sizes), -1))[:wanted] if encoded else None
+
+
+def _filled(inputs: Sequence[Tensor]) -> Tensor:
+    """The inputs side by side; several are filled up with zeros to rows that GPUs are fast with, but for coordinates.
+
+    >>> _filled((torch.ones(2, 3), torch.ones(2, 2))).shape, _filled((torch.ones(2, 3), torch.ones(2, 9))).shape
+    (torch.Size([2, 5]), torch.Size([2, 16]))
+    """
+    if len(inputs) == 1:
+        return inputs[0]
+    columns = sum(x.shape[-1] for x in inputs)
+    spare = -columns % ALIGNED if columns > MOST_COORDINATES else 0
+    padding = [inputs[0].new_zeros(1, 1).expand(len(inputs[0]), spare)] if spare else []
+    return torch.cat([*inputs, *padding], -1)

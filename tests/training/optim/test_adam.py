@@ -10,13 +10,17 @@ SHAPES = [(700,), (3, 5), (256, 256), (), (1, 1, 5)]
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("copies", [1, 9])
-def test_it_takes_the_steps_of_torch(copies):
+@pytest.mark.parametrize("dtypes", [(torch.float32,), (torch.float32, torch.complex64)], ids=str)
+def test_it_takes_the_steps_of_torch(copies, dtypes):
     from staf.training.optim.adam import FlatAdam
 
     generator = torch.Generator("cuda").manual_seed(0)
 
     def draw() -> list[torch.Tensor]:
-        return [torch.randn(shape, device="cuda", generator=generator) for shape in SHAPES * copies]
+        return [
+            torch.randn(shape, device="cuda", generator=generator, dtype=dtypes[index % len(dtypes)])
+            for index, shape in enumerate(SHAPES * copies)
+        ]
 
     mine = [torch.nn.Parameter(tensor) for tensor in draw()]
     theirs = [torch.nn.Parameter(parameter.detach().clone()) for parameter in mine]
@@ -31,4 +35,6 @@ def test_it_takes_the_steps_of_torch(copies):
         reference.step()
         assert float(ours.count) == step + 1
     for a, b in zip(mine, theirs, strict=True):
+        assert a.dtype == ours.state[a]["exp_avg"].dtype == ours.state[a]["exp_avg_sq"].dtype == b.dtype
         torch.testing.assert_close(a, b)
+        torch.testing.assert_close(ours.state[a]["exp_avg_sq"], reference.state[b]["exp_avg_sq"])

@@ -31,7 +31,7 @@ class Gabor(Function):
         (x,) = ctx.saved_tensors
         # Derivatives of this one are asked for exactly where gradients are being recorded now.
         if torch.is_grad_enabled() or not have_memory([grads[0], x]):
-            return _composed(grads[0], x, *ctx.constants), None, None
+            return composed(grads[0], x, *ctx.constants)[0], None, None
         from staf.ops.gabor import triton
 
         return triton.gradient(grads[0], x, *ctx.constants), None, None
@@ -41,12 +41,17 @@ class Gabor(Function):
         return Gabor.apply(*inputs), in_dims[0]
 
 
-def _composed(grad: Tensor, x: Tensor, omega0: float, sigma0: float) -> Tensor:
-    """The gradient by torch's operations: with y the value and p = Re(conj(g) y), q = Im(conj(g) y)."""
-    value = gabor_reference(x, omega0, sigma0)
+def composed(
+    grad: Tensor, x: Tensor, omega0: float, sigma0: float, orthogonal: Tensor | None = None
+) -> tuple[Tensor, Tensor | None]:
+    """The gradients in x and in the window by torch's operations: with y the value, p = Re(conj(g) y) and
+    q = Im(conj(y) g), in u = Re(x) it is -2 s^2 u p + w q, in v = Im(x) -(2 s^2 v + w) p, in the window r -2 s^2 r p.
+    """
+    value = gabor_reference(x, omega0, sigma0, orthogonal)
     along = grad.real * value.real + grad.imag * value.imag
     turned = grad.imag * value.real - grad.real * value.imag
     narrow = -2 * sigma0**2
+    window = None if orthogonal is None else narrow * along * orthogonal
     if not x.is_complex():
-        return narrow * x * along + omega0 * turned
-    return torch.complex(narrow * x.real * along + omega0 * turned, (narrow * x.imag - omega0) * along)
+        return narrow * x * along + omega0 * turned, window
+    return torch.complex(narrow * x.real * along + omega0 * turned, (narrow * x.imag - omega0) * along), window

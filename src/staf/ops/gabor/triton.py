@@ -45,9 +45,9 @@ def _number(pointer, start, elements, COMPLEX: tl.constexpr, BLOCK: tl.constexpr
 
 
 @triton.jit
-def _wavelet(u, v, omega0, high, low, square):
-    """Real and imaginary part of y."""
-    size = tl.exp(-square * (u * u + v * v) - omega0 * v)
+def wavelet(u, v, window, omega0, high, low, square):
+    """Real and imaginary part of y, with a window's |r|^2."""
+    size = tl.exp(-square * (u * u + v * v + window) - omega0 * v)
     angle = reduced_angle(u, high, low, 0.0)
     return size * hardware_cosine(angle), size * hardware_sine(angle)
 
@@ -58,7 +58,7 @@ def _value_kernel(
 ):
     start = tl.program_id(0).to(tl.int64) * BLOCK
     u, v = _number(x_pointer, start, elements, COMPLEX, BLOCK)
-    real, imaginary = _wavelet(u, v, omega0, high, low, square)
+    real, imaginary = wavelet(u, v, 0.0, omega0, high, low, square)
     _store_pairs(out_pointer, start, elements, real, imaginary, BLOCK)
 
 
@@ -78,7 +78,7 @@ def _gradient_kernel(
     start = tl.program_id(0).to(tl.int64) * BLOCK
     u, v = _number(x_pointer, start, elements, COMPLEX, BLOCK)
     grad_real, grad_imaginary = _pairs(grad_pointer, start, elements, BLOCK)
-    real, imaginary = _wavelet(u, v, omega0, high, low, square)
+    real, imaginary = wavelet(u, v, 0.0, omega0, high, low, square)
     along = grad_real * real + grad_imaginary * imaginary
     turned = grad_imaginary * real - grad_real * imaginary
     in_u = omega0 * turned - 2.0 * square * u * along
@@ -94,7 +94,9 @@ def value(x: Tensor, omega0: float, sigma0: float) -> Tensor:
     x = x.contiguous()
     out = torch.empty(x.shape, device=x.device, dtype=torch.complex64)
     with torch.cuda.device(x.device):
-        _value_kernel[(triton.cdiv(x.numel(), BLOCK),)](_real(x), _real(out), *_options(x, omega0, sigma0), BLOCK=BLOCK)
+        _value_kernel[(triton.cdiv(x.numel(), BLOCK),)](
+            _real(x), _real(out), x.numel(), *constants(omega0, sigma0), x.is_complex(), BLOCK=BLOCK
+        )
     return out
 
 
@@ -104,7 +106,7 @@ def gradient(grad: Tensor, x: Tensor, omega0: float, sigma0: float) -> Tensor:
     out = torch.empty_like(x)
     with torch.cuda.device(x.device):
         _gradient_kernel[(triton.cdiv(x.numel(), BLOCK),)](
-            _real(grad), _real(x), _real(out), *_options(x, omega0, sigma0), BLOCK=BLOCK
+            _real(grad), _real(x), _real(out), x.numel(), *constants(omega0, sigma0), x.is_complex(), BLOCK=BLOCK
         )
     return out
 
@@ -113,8 +115,8 @@ def _real(x: Tensor) -> Tensor:
     return torch.view_as_real(x.resolve_conj().resolve_neg()) if x.is_complex() else x
 
 
-def _options(x: Tensor, omega0: float, sigma0: float) -> tuple[int, float, float, float, float, bool]:
-    """Elements, omega0, that in turns as two floats, the square of sigma0, and whether x is complex."""
+def constants(omega0: float, sigma0: float) -> tuple[float, float, float, float]:
+    """omega0, that in turns as two floats, and the square of sigma0."""
     turns = omega0 / (2 * math.pi)
     high = ctypes.c_float(turns).value
-    return x.numel(), omega0, high, 2 * math.pi * (turns - high), sigma0**2, x.is_complex()
+    return omega0, high, 2 * math.pi * (turns - high), sigma0**2

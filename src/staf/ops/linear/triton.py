@@ -38,6 +38,8 @@ def product(a: Tensor, b: Tensor, bias: Tensor | None, precision: str) -> Tensor
     """(networks, m, k) and (networks, n, k), both strided as they are, to (networks, m, n)."""
     networks, rows, depth = a.shape
     columns = b.shape[1]
+    # Kernels read a network's biases one after another.
+    bias = bias.contiguous() if bias is not None and bias.stride(1) != 1 else bias
     few = rows * networks <= FEW_POINTS
     several = precision == "tf32" and not few and networks > 1 and bias is not None and columns > 128
     by_library = _by_library(precision, columns, few) and not several

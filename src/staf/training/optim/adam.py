@@ -85,8 +85,9 @@ def _adam_kernel(
 
 
 class FlatAdam(torch.optim.Optimizer):
-    """Adam over real float32 CUDA parameters, which it lays side by side in one buffer (they become views of it).
+    """Adam over float32 and complex64 CUDA parameters, which it lays side by side in one buffer of float32.
 
+    They become views of it. A complex number is two real ones, each with a step of its own, as torch's Adam has it.
     `groups` are lists of parameters; `rates` is a device vector with a rate for each, read at every step.
     """
 
@@ -96,7 +97,7 @@ class FlatAdam(torch.optim.Optimizer):
         self.members = [parameter for members in groups for parameter in members]
         owners = [group for group, members in enumerate(groups) for _ in members]
         self.rates = rates
-        sizes = [-(-parameter.numel() // ALIGNED) * ALIGNED for parameter in self.members]
+        sizes = [-(-_real(parameter).numel() // ALIGNED) * ALIGNED for parameter in self.members]
         self.flat = torch.zeros(sum(sizes), device=rates.device)
         self.mean, self.square = torch.zeros_like(self.flat), torch.zeros_like(self.flat)
         self.count = torch.zeros((), device=rates.device)
@@ -104,15 +105,16 @@ class FlatAdam(torch.optim.Optimizer):
         rows: list[list[np.ndarray]] = [[] for _ in range(0, len(self.members), TOGETHER)]
         start = 0
         for index, parameter in enumerate(self.members):
-            size = parameter.numel()
+            real = _real(parameter.detach())
+            size = real.numel()
             place = slice(start, start + size)
-            self.flat[place].copy_(parameter.detach().reshape(-1))
-            parameter.data = self.flat[place].view(parameter.shape)
+            self.flat[place].copy_(real.reshape(-1))
+            parameter.data = _viewed(self.flat[place], parameter)
             # The state is views, so that checkpoints read and restore it by parameter.
             self.state[parameter] = {
                 "step": self.count,
-                "exp_avg": self.mean[place].view(parameter.shape),
-                "exp_avg_sq": self.square[place].view(parameter.shape),
+                "exp_avg": _viewed(self.mean[place], parameter),
+                "exp_avg_sq": _viewed(self.square[place], parameter),
             }
             member, group = index % TOGETHER, owners[index]
             firsts = np.arange(0, size, BLOCK)
@@ -126,7 +128,7 @@ class FlatAdam(torch.optim.Optimizer):
         for number, table in enumerate(self.tables):
             members = self.members[number * TOGETHER : (number + 1) * TOGETHER]
             gradients = tuple(
-                torch.zeros_like(parameter) if parameter.grad is None else parameter.grad.contiguous()
+                torch.zeros_like(_real(parameter)) if parameter.grad is None else _real(parameter.grad).contiguous()
                 for parameter in members
             )
             _adam_kernel[(len(table),)](
@@ -148,3 +150,13 @@ class FlatAdam(torch.optim.Optimizer):
                 BLOCK=BLOCK,
                 **early(table.device),
             )
+
+
+def _real(tensor: Tensor) -> Tensor:
+    """The real numbers of a tensor: itself, or real and imaginary parts in one more dimension."""
+    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+
+
+def _viewed(flat: Tensor, like: Tensor) -> Tensor:
+    """Contiguous real numbers in the shape of a tensor, complex as this is."""
+    return torch.view_as_complex(flat.view(*like.shape, 2)) if like.is_complex() else flat.view(like.shape)

@@ -163,7 +163,7 @@ def _state_names(optimiser: torch.optim.Optimizer, state: dict[str, Tensor]) -> 
 def _adam(groups: list[list[Tensor]], rates: Tensor) -> torch.optim.Optimizer:
     """Adam whose groups read their rates from the first entries of a device vector."""
     members = [parameter for group in groups for parameter in group]
-    if rates.is_cuda and all(parameter.dtype == torch.float32 for parameter in members):
+    if rates.is_cuda and all(parameter.dtype in (torch.float32, torch.complex64) for parameter in members):
         from staf.training.optim.adam import FlatAdam
 
         return FlatAdam(groups, rates)
