@@ -27,7 +27,7 @@ from benchmarks.sweeps.rows import Row, measure, options
 from paper.protocols.published import with_arguments
 from staf.kinds.scene.plan import RAYS
 from staf.kinds.scene.rendering import on_background
-from staf.kinds.scene.task import Radiance, has_room
+from staf.kinds.scene.task import Radiance
 from staf.metrics import lpips
 from staf.metrics.lpips import load_lpips
 from staf.ops.execution import Execution
@@ -113,7 +113,14 @@ class Measured(Radiance):
         is_fog = float(self.grid.occupied.float().mean()) > FOG
         shown = self.signal.test.first(1) if is_fog else self.signal.test
         self.views = len(shown)
-        return self._measured(predict, shown, keep=True)
+        measures = self._measured(predict, shown, keep=True)
+        if is_fog:
+            return measures
+        # Instant-NGP's published figures are of pictures on black.
+        white, self.background = self.background, torch.zeros_like(self.background)
+        measures["psnr_on_black"] = self._measured(predict, shown, keep=False)["psnr"]
+        self.background = white
+        return measures
 
 
 def perceptual(task: Measured, device: str) -> Row:
@@ -144,8 +151,13 @@ def room(task: Measured, field: torch.nn.Module) -> Row:
     except RuntimeError as error:
         # The fit itself is not lost by this.
         return {"used": str(error)[:100]}
-    fits = whole & has_room(found, task.samples)
-    return {"used": float(found.samples.sum()) / task.samples, "rays_that_fit": float(fits.float().mean())}
+    fits, used = whole & task.trained_on.has(found), float(found.samples.sum())
+    return {
+        "used": used / task.trained_on.size,
+        "rays_that_fit": float(fits.float().mean()),
+        "room": task.trained_on.size / task.trained_on.most,
+        "room_to_look": task.looked_at.size / task.looked_at.most,
+    }
 
 
 def runs(scene: staf.Scene, given: argparse.Namespace) -> Iterator[tuple[str, Callable[[], Row]]]:

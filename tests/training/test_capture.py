@@ -7,7 +7,7 @@ import time
 import pytest
 import torch
 
-from staf.nn import staf
+from staf.nn import Wire, staf
 from staf.ops import record_backends
 from staf.ops.execution import Execution
 from staf.ops.linear import product_precision
@@ -57,6 +57,25 @@ def test_captured_steps_of_fused_networks_have_the_bits_of_eager_ones(precision)
     assert {("sine_network", "triton"), ("squared_error", "triton")} <= set(ran)
     assert torch.equal(losses, eager_losses)
     assert torch.equal(weights, eager_weights)
+
+
+@pytest.mark.parametrize("planar", [False, True])
+@pytest.mark.parametrize(("precision", "tolerance"), [("bf16x3", 3e-3), ("tf32", 5e-2)])
+def test_captured_steps_of_wavelets_are_the_eager_ones(precision, tolerance, planar):
+    def make():
+        constants = {"omega0": 5.0, "hidden_omega0": 5.0, "sigma0": 5.0}
+        return Wire(2, 3, width=45, depth=3, planar=planar, generator=torch.Generator().manual_seed(0), **constants)
+
+    recipe = Recipe(steps=1, rate=1e-3)
+    with product_precision(precision), record_backends() as ran:
+        losses, weights, stepper = advance(CapturedStepper, recipe, make=make)
+    assert stepper.notes == []
+    assert {("gabor_network", "triton"), ("squared_error", "triton")} <= set(ran)
+    assert ("gabor", "triton") not in ran
+    # Complex numbers in float32, one by one.
+    eager_losses, eager_weights, _ = advance(Stepper, recipe, make=make)
+    torch.testing.assert_close(losses, eager_losses, rtol=tolerance, atol=tolerance * 1e-2)
+    assert (weights - eager_weights).norm() < tolerance * eager_weights.norm()
 
 
 def test_the_flat_adam_is_torchs_adam():

@@ -374,3 +374,19 @@ def test_an_execution_overrides_the_precision_of_a_recipe(monkeypatch):
 def test_as_many_tasks_as_fields(tasks, fields):
     with pytest.raises(ValueError, match=f"must be equally many, got {tasks} and {fields}"):
         train([task()] * tasks, [small_siren()] * fields, Recipe(steps=1))
+
+
+@pytest.mark.parametrize("warming_up", [False, True])
+def test_the_clock_stands_still_while_kernels_of_other_shapes_are_compiled(monkeypatch, warming_up):
+    plain = Stepper.advance
+
+    def slow(stepper, rates):
+        stepper.is_warming_up = warming_up
+        time.sleep(0.05)
+        return plain(stepper, rates)
+
+    monkeypatch.setattr(Stepper, "advance", slow)
+    monkeypatch.setattr("staf.training.clock.COMPILING", 0.04)
+    result = fit(Recipe(steps=6))
+    # The first steps are counted on a CPU.
+    assert (result.seconds < 3 * 0.05) == warming_up

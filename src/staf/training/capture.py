@@ -19,16 +19,27 @@ class CapturedStepper(Stepper):
     """A `Stepper` whose step is recorded once and replayed, so that the host launches one graph a step.
 
     The first steps are launched one by one (kernels compile, the optimiser makes its state); recording then runs
-    nothing, so that a captured fit takes the same steps as an eager one. Where recording fails, all steps are
-    launched one by one and `notes` says why.
+    nothing, so that a captured fit takes the same steps as an eager one. Where a task's `step_shape` changes, so do the
+    shapes of what was recorded, and this begins anew. Where recording fails, all steps are launched one by one and
+    `notes` says why.
     """
 
     def __init__(self, *arguments: object, **options: object) -> None:
         super().__init__(*arguments, **options)  # type: ignore[arg-type]
         self._ones = ones(self._losses.shape[1], self._losses.device)
         self._is_noted = False
+        self._shape: object = None
         self._graphs: dict[str | None, torch.cuda.CUDAGraph | None] = {}
         self._taken: dict[str | None, int] = {}
+
+    def advance(self, rates: list[list[float]]) -> Tensor:
+        shape = getattr(self.task, "step_shape", None)
+        if shape != self._shape:
+            self._shape = shape
+            self._graphs.clear()
+            self._taken.clear()
+        self.is_warming_up = False
+        return super().advance(rates)
 
     def _run(self) -> None:
         key = current_precision()
@@ -37,6 +48,7 @@ class CapturedStepper(Stepper):
             taken = self._taken.get(key, 0)
             self._taken[key] = taken + 1
             if taken < WARM_UP:
+                self.is_warming_up = True
                 self._step_beside()
                 return
             if key not in self._graphs:

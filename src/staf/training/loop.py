@@ -20,6 +20,7 @@ from staf.training import callback_state, interrupt
 from staf.training.assembly import assemble
 from staf.training.capture import WARM_UP
 from staf.training.checkpoint import Checkpoint, fingerprint
+from staf.training.clock import Clock
 from staf.training.divergence import Divergence
 from staf.training.history import History, decibels
 from staf.training.precision import at_step
@@ -35,8 +36,6 @@ from staf.training.trainees import OneNetwork, SeveralNetworks
 # A group of captured steps is about this long, so that progress moves and Ctrl-C is heard. Several networks wait
 # longer, because the GPU is idle between groups while all their losses are looked at.
 GROUP_SECONDS, GROUP_SECONDS_OF_SEVERAL = 0.25, 1.0
-# First steps on a GPU that take longer than this compile kernels, once on a machine: the clock then starts after them.
-COMPILING = 1.0
 
 
 @dataclass
@@ -87,21 +86,17 @@ class Loop:
         self.stepper = assemble(self.trainee.task, self.trainee.module, recipe, seed=seed, chunk=chunk)
         self.courses = [_Course() for _ in tasks]
         self.divergence = Divergence(self.trainee.tensors, len(tasks), patience=max(50, (self.total or 1000) // 10))
-        self.step, self.elapsed_before = 0, 0.0
+        self.step, self.clock = 0, Clock(recipe.seconds, self.total, self.processes)
         if resume is not None:
             self._restore(resume)
         # A callback that looks every k steps sees the weights of those steps, not of the group's end.
         self.together = min([self.stepper.group, *(c.every for c in self.callbacks if hasattr(c, "every"))])
         self.group_seconds = GROUP_SECONDS_OF_SEVERAL if several else GROUP_SECONDS
         self.step_seconds = self.group_seconds / 2
-        self.started = time.monotonic()
-        # Seconds until the first steps were done. Compiling and recording are not part of a schedule over seconds: a
-        # slow start would skip the rise of its rates.
-        self.waited = 0.0
 
     def run(self, bar: Shown, checkpoint: Path | None, checkpoint_seconds: float) -> list[Result]:
         """Groups of steps until every network has ended, then the measuring."""
-        last_saved = self.started
+        last_saved = time.monotonic()
         # Of several processes the first one writes.
         checkpoint = checkpoint if self.processes.rank == 0 else None
         try:
@@ -131,7 +126,7 @@ class Loop:
         reason = None
         if self.total is not None and self.step >= self.total:
             reason = "finished"
-        elif self.recipe.seconds is not None and self.elapsed() >= self.recipe.seconds:
+        elif self.clock.is_over():
             reason = "the time is up"
         for course in left:
             course.stopped = reason
@@ -142,34 +137,27 @@ class Loop:
         recipe, optimiser, step = self.recipe, self.stepper.optimiser, self.step
         count = min(self.together, max(1, int(self.group_seconds / self.processes.agree(self.step_seconds))))
         count = count if self.total is None else min(count, self.total - step)
-        multipliers = [recipe.schedule(self._fraction(step + i, self.waited)) for i in range(count)]
+        multipliers = [recipe.schedule(self.clock.planned(step + i)) for i in range(count)]
         frozen = recipe.freeze_activations_from
         rates = [optimiser.rates(m, frozen is not None and step + i >= frozen) for i, m in enumerate(multipliers)]
         said = len(self.stepper.notes)
         began = time.monotonic()
-        precision = at_step(recipe.precision, self._fraction(step, self.waited))
+        precision = at_step(recipe.precision, self.clock.planned(step))
         with self.execution.otherwise(precision).active():
             losses = self.stepper.advance(rates)
-        self.step_seconds = max((time.monotonic() - began) / count, 1e-6)
-        if not self.waited:
-            self._start_clock(bar)
-        for sentence in self.stepper.notes[said:]:
+        took = time.monotonic() - began
+        self.step_seconds = max(took / count, 1e-6)
+        is_cuda = next(self.trainee.module.parameters()).is_cuda
+        compiled = self.clock.count(took, is_cuda=is_cuda, is_warming_up=self.stepper.is_warming_up)
+        for sentence in [*([compiled] if compiled else []), *self.stepper.notes[said:]]:
             bar.say(sentence)
-        self.seconds = self.elapsed()
+        self.seconds = self.clock.elapsed()
         self.step += count
         for course, column in zip(self.courses, losses.unbind(1), strict=True):
             if course.stopped is None:
                 course.steps = self.step
                 course.history.extend(step, column.tolist(), multipliers, self.seconds)
         return losses
-
-    def _start_clock(self, bar: Shown) -> None:
-        """After the first steps: how long they took, which is not counted where kernels were compiled."""
-        self.waited = self.elapsed() - self.elapsed_before
-        if self.waited > COMPILING and next(self.trainee.module.parameters()).is_cuda:
-            self.started += self.waited
-            bar.say(f"compiling kernels took {self.waited:.0f} s, once on this machine: time is counted from there")
-            self.waited = 1e-9
 
     def _look_for_divergence(self, losses: Tensor, bar: Shown) -> None:
         for network, trouble in self.divergence.look(self.step - len(losses), losses).items():
@@ -188,7 +176,7 @@ class Loop:
         if not left:
             return
         mean = losses[-1, left].double().mean().item()
-        bar.update(self.step, mean, decibels(mean), self.seconds, self._fraction(self.step))
+        bar.update(self.step, mean, decibels(mean), self.seconds, self.clock.fraction(self.step))
         if not self.callbacks and self.recipe.target_db is None:
             return
         for network in left:
@@ -207,14 +195,14 @@ class Loop:
     def _reached(self, network: int, psnr: float) -> str | None:
         """A sentence if a network has reached the target over all points, which is measured now and then."""
         target, course = self.recipe.target_db, self.courses[network]
-        if target is None or psnr < target or self.elapsed() < course.confirm_after:
+        if target is None or psnr < target or self.clock.elapsed() < course.confirm_after:
             return None
-        began = self.elapsed()
+        began = self.clock.elapsed()
         predict = predictor(self.trainee.member(network), self.trainee.chunk(self.stepper.chunk), self.execution)
         # A task of the user's own may measure other things; its training loss then decides alone.
         task = self.trainee.tasks[network]
         measured = self.processes.agree(getattr(task, "confirm", task.evaluate)(predict).get("psnr", psnr))
-        course.confirm_after = self.elapsed() + 5 * (self.elapsed() - began)
+        course.confirm_after = self.clock.elapsed() + 5 * (self.clock.elapsed() - began)
         return f"reached {measured:.2f} dB" if measured >= target else None
 
     def _stop(self, interruption: interrupt.Interruption, checkpoint: Path | None, bar: Shown) -> None:
@@ -229,7 +217,7 @@ class Loop:
 
     def _measure(self, bar: Shown, checkpoint: Path | None, interruption: interrupt.Interruption) -> list[Result]:
         """One fresh pass of each network over its points; interrupted, what was trained is kept."""
-        seconds = self.elapsed()
+        seconds = self.clock.elapsed()
         for network, course in enumerate(self.courses):
             if course.weights is not None:
                 self._put_back(network, course.weights)
@@ -290,22 +278,12 @@ class Loop:
     def _all_diverged(self) -> bool:
         return all((course.stopped or "").startswith("diverged") for course in self.courses)
 
-    def elapsed(self) -> float:
-        return self.processes.agree(self.elapsed_before + time.monotonic() - self.started)
-
-    def _fraction(self, step: int, start: float = 0.0) -> float:
-        """How much of the training is over at a step; of that after the first `start` seconds."""
-        by_steps, by_time, seconds = step / self.total if self.total else 0.0, 0.0, self.recipe.seconds
-        if seconds is not None and seconds > start:
-            by_time = (self.elapsed() - start) / (seconds - start)
-        return min(1.0, max(by_steps, by_time))
-
     def _restore(self, saved: Checkpoint) -> None:
         """Put a single fit back where its checkpoint was taken."""
         stepper, (course,) = self.stepper, self.courses
         saved.restore(self.trainee.module, stepper.optimiser, stepper.batches, fingerprint(self.trainee.tasks[0]))
         callback_state.restore(self.callbacks, saved.callback_state)
-        self.step, self.elapsed_before = saved.step, saved.elapsed
+        self.step, self.clock.before = saved.step, saved.elapsed
         course.history, course.steps = saved.history, saved.step
         course.notes, course.stopped = list(saved.notes), saved.stopped
         first = saved.history.loss[0] if saved.history.loss else math.nan
@@ -319,7 +297,7 @@ class Loop:
         Checkpoint(
             step=self.step,
             seed=self.seed,
-            elapsed=self.elapsed(),
+            elapsed=self.clock.elapsed(),
             recipe=self.recipe,
             fingerprint=fingerprint(self.trainee.tasks[0]),
             architecture=getattr(module, "architecture", None),

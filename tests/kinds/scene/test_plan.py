@@ -102,3 +102,12 @@ def test_budgets():
 def test_networks_without_settings_are_refused_by_name():
     with pytest.raises(ValueError, match=r"layers of one of staf, .*pemlp, got model 'mfn'"):
         plan(scene(train=1, test=0, size=4), model="mfn")
+
+
+@pytest.mark.parametrize("network", ["grid", "mlp"])
+def test_wavelets_are_multiplied_more_exactly(network):
+    precisions = {
+        model: plan(scene().changed(network=network), Budget(steps=1), device="cuda", model=model).recipe.precision
+        for model in ("staf", "wire")
+    }
+    assert precisions == {"staf": "tf32", "wire": "bf16x3"}

@@ -8,8 +8,9 @@ import torch
 
 import staf
 from staf.kinds.scene.rendering import render_rays
-from staf.kinds.scene.task import MEASURED, Radiance, has_room
-from staf.kinds.scene.updates import UPDATE_EVERY, density_of
+from staf.kinds.scene.room import Room
+from staf.kinds.scene.task import MEASURED, Radiance
+from staf.kinds.scene.updates import FIT_EVERY, UPDATE_EVERY, density_of
 from staf.ops.execution import Execution
 from staf.training import Checkpoint, run
 from tests.kinds.scene.procedural import traced
@@ -60,7 +61,7 @@ def test_a_resumed_fit_equals_one_that_was_not_interrupted(tmp_path):
         photos = scene(train=4, test=1, size=8, subpixels=2)
         task = Radiance(photos, samples=512, resolution=8, most_bytes=8 * 8 * 4 * 2)
         given = {"progress": False, "callbacks": callbacks, "checkpoint": tmp_path / "c.safetensors"}
-        return run(task, field(), recipe(2 * UPDATE_EVERY + 3), resume=resume, **given)
+        return run(task, field(), recipe((FIT_EVERY + 1) * UPDATE_EVERY + 3), resume=resume, **given)
 
     whole = train()
 
@@ -68,7 +69,7 @@ def test_a_resumed_fit_equals_one_that_was_not_interrupted(tmp_path):
         every = 1
 
         def __call__(self, state):
-            if state.step == UPDATE_EVERY + 1:
+            if state.step == FIT_EVERY * UPDATE_EVERY + 1:
                 import os
                 import signal
 
@@ -79,6 +80,20 @@ def test_a_resumed_fit_equals_one_that_was_not_interrupted(tmp_path):
     again = train(resume=Checkpoint.load(tmp_path / "c.safetensors"))
     assert again.history.loss == whole.history.loss
     assert again.metrics == whole.metrics
+
+
+def test_room_follows_what_steps_need_and_changes_no_step(monkeypatch):
+    def train():
+        task = Radiance(scene(train=2, test=1, size=8), samples=2**13, resolution=8)
+        return task, run(task, field(), recipe(FIT_EVERY * UPDATE_EVERY + 3), progress=False)
+
+    task, less = train()
+    assert task.looked_at.size < task.looked_at.most
+    assert task.trained_on.size < task.trained_on.most
+    monkeypatch.setattr(Room, "fit", lambda room: False)
+    same, all_of_it = train()
+    assert same.step_shape == (same.looked_at.most, same.trained_on.most)
+    np.testing.assert_allclose(less.history.loss, all_of_it.history.loss, rtol=1e-2)
 
 
 def test_a_target_is_confirmed_by_photos_that_were_fitted():
@@ -131,7 +146,7 @@ def test_rays_beyond_the_samples_have_no_weight(monkeypatch, module):
     monkeypatch.setattr(task, "_draw", lambda rays: (drawn, order))
     few = task.loss(module, batch)
     found, looked_at = task._visible(module, *batch.coordinates[order].split(3, -1), drawn[:, 0])
-    whole = looked_at & has_room(found, task.samples)
+    whole = looked_at & task.trained_on.has(found)
     assert 0 < int(whole.sum()) < 256
     kept = batch._replace(coordinates=batch.coordinates[order][whole], target=batch.target[order][whole])
     kept = kept._replace(weight=torch.full((int(whole.sum()),), 1 / int(whole.sum())))
@@ -155,7 +170,7 @@ def test_several_rays_of_a_pixel_are_rendered_apart_and_shown_as_their_mean(monk
     larger = Radiance(one.with_views(one.render(nothing, size=(16, 16)).train), resolution=4)
     batch, module = several.batch(None), field()
     assert batch.coordinates.shape == (64, 12)
-    assert several.samples == 4 * larger.samples
+    assert several.trained_on.most == 4 * larger.trained_on.most
     drawn = several._draw(64)[0]
     assert drawn.shape == (64, 4 + 3)
     origin, direction = several._rays(batch.coordinates)
@@ -199,7 +214,7 @@ def test_a_batch_of_all_rays_trains_all_of_them():
     for _ in range(60):
         drawn, order = task._draw(task.points)
         found, _ = task._visible(nothing, *batch.coordinates[order].split(3, -1), drawn[:, 0])
-        seen[order[found.start + found.samples < task.samples]] += 1
+        seen[order[task.trained_on.has(found)]] += 1
     assert (seen > 0).float().mean() > 0.95
     assert seen.max() < 30
 
@@ -248,6 +263,8 @@ def test_a_captured_step_trains(subpixels):
         )
         assert not [note for note in result.notes if "captured" in note]
         assert result.metrics["psnr"] > 15
+        # Steps of other shapes were recorded on the way.
+        assert task.step_shape < (task.looked_at.most, task.trained_on.most)
 
 
 @pytest.mark.parametrize("module", [field(), staf.radiance(6, 4, activation="staf", width=8, features=8, depth=2)])

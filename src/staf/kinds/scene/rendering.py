@@ -33,11 +33,12 @@ def render_rays(
     *,
     step: float = STEP,
     least: float | Tensor = 0.0,
+    offset: float = 0.5,
 ) -> Rendered:
     """Colour, opacity and depth of rays in the box [-1, 1]^3, without gradients and in bounded memory.
 
     `predict` maps positions and directions (m, 6) to density and colour (m, 4); depth is in units of the box. Where the
-    density is not above `least`, there is nothing.
+    density is not above `least`, there is nothing. Each ray starts at `offset` in its first step.
     """
     most = SAMPLES.get(origin.device.type, SAMPLES["cpu"])
     near, far = ray_box(origin, direction)
@@ -46,8 +47,16 @@ def render_rays(
     for first in range(0, len(origin), rays):
         of = slice(first, first + rays)
         longest = int(float((far[of] - near[of]).max()) / step) + 2
-        limits = (near[of], far[of])
-        found = march(origin[of], direction[of], *limits, occupied, step=step, budget=longest * len(origin[of]))
+        found = march(
+            origin[of],
+            direction[of],
+            near[of],
+            far[of],
+            occupied,
+            step=step,
+            budget=longest * len(origin[of]),
+            offset=torch.full_like(near[of], offset),
+        )
         parts.append(_composited(predict, origin[of], direction[of], found, background, step, least, most))
     return Rendered(*(torch.cat(column) for column in zip(*parts, strict=True)))
 
@@ -115,8 +124,8 @@ def render_views(
 
     Rays go through the occupied cells and their neighbours, where the last looks may have missed thin matter. Training
     does not see the neighbours, so that what is there counts only if it would make its cell occupied: haze is left out.
-    A pixel is the mean of `subpixels` x `subpixels` rays, evenly over its area. The cameras are in the frame of the box
-    (`Cameras.moved`).
+    A pixel is the mean of `subpixels` x `subpixels` rays, evenly over its area, which start at as many places of their
+    first step. The cameras are in the frame of the box (`Cameras.moved`).
     """
     around, least = grid.around(), grid.least()
     height, width, device = cameras.height, cameras.width, around.device
@@ -125,8 +134,9 @@ def render_views(
     places = [(place + 0.5) / subpixels for place in range(subpixels)]
     for view in range(len(cameras)):
         parts = []
-        for down, right in itertools.product(places, places):
+        for ray, (down, right) in enumerate(itertools.product(places, places)):
             rays = cameras.rays(torch.full_like(row, view), row + down, column + right)
-            parts.append(render_rays(predict, *rays, around, background, step=step, least=least))
+            offset = (ray + 0.5) / subpixels**2
+            parts.append(render_rays(predict, *rays, around, background, step=step, least=least, offset=offset))
         colour, opacity, depth = (torch.stack(column).mean(0) for column in zip(*parts, strict=True))
         yield Rendered(colour.view(height, width, -1), opacity.view(height, width), depth.view(height, width))

@@ -12,6 +12,7 @@ from staf.kinds.scene.occupancy import OccupancyGrid
 from staf.kinds.scene.photos import MOST_BYTES, PhotoPool
 from staf.kinds.scene.reading import Views
 from staf.kinds.scene.rendering import depth_of, on_background, render_views, sample_coordinates
+from staf.kinds.scene.room import Room
 from staf.kinds.scene.updates import UpdateScene, density_of
 from staf.metrics import psnr, ssim
 from staf.ops.squared_error import weighted_squared_error
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from staf.kinds.scene.signal import Scene
     from staf.training.state import State
 
-# Samples of one step on each type of device; rays that do not fit are left out of that step. So many times as many are
-# looked at, to see which of them light reaches: behind the first surface lie two thirds of them.
+# Samples of one step on each type of device, at most; rays that do not fit are left out of that step. So many times as
+# many are looked at, to see which of them light reaches: behind the first surface lie two thirds of them.
 SAMPLES = {"cpu": 2**14, "cuda": 2**17}
 LOOKED_AT = 4
 # Samples that less light than this reaches are not trained on.
@@ -43,12 +44,12 @@ class Radiance:
     (n, 3 or 4) the pixels between 0 and 1. In every step each ray starts somewhere else in its first step, and photos
     with transparency are shown on another random colour, so that what is empty is learnt to be empty. With more than
     one of the scene's `subpixels`, a pixel is the mean of rays through the centres of equal parts of its area; its
-    coordinates (n, 12) then end with the change of the direction by a row and by a column. Pixels whose samples do not
-    fit into `samples` have no weight in that step.
+    coordinates (n, 12) then end with the change of the direction by a row and by a column. Pixels whose samples have no
+    room have no weight in that step. Rooms follow what the last steps have needed (`Room`).
 
     Args:
         scene: photos, cameras and box.
-        samples: of one step; by default 2^17 on a GPU and 2^14 on a CPU, times the rays of a pixel.
+        samples: of one step, at most; by default 2^17 on a GPU and 2^14 on a CPU, times the rays of a pixel.
         resolution: cells along a side of the occupancy grid; by default 128 on a GPU and 64 on a CPU.
         most_bytes: photos beyond so many bytes take turns on the device.
     """
@@ -80,7 +81,7 @@ class Radiance:
         self._places = torch.cartesian_prod(along, along)
         self.grid = OccupancyGrid(resolution=resolution, step=self.step, seed=seed)
         self._samples = samples
-        self.samples = samples or SAMPLES["cpu"] * self.rays
+        self.looked_at, self.trained_on = self._rooms("cpu")
         self._rendered: Views | None = None
         # Views that have been measured, and of how many.
         self._views = (0, 1)
@@ -93,7 +94,12 @@ class Radiance:
     @property
     def points_of_step(self) -> int:
         """Points at which a step computes the field, with gradients; as many fit in memory without."""
-        return self.samples
+        return self.trained_on.most
+
+    @property
+    def step_shape(self) -> tuple[int, int]:
+        """What the shapes of a step's tensors depend on."""
+        return self.looked_at.size, self.trained_on.size
 
     @property
     def observation(self) -> Tensor:
@@ -127,7 +133,7 @@ class Radiance:
         density, colour = values[:, 0].contiguous(), values[:, 1:].contiguous()
         black = torch.zeros_like(self.background)
         shown = composite(density, colour, found.distance, width, found.start, found.samples, black)
-        whole = (looked_at & has_room(found, self.samples)).view(-1, self.rays).all(-1)
+        whole = (looked_at & self.trained_on.has(found)).view(-1, self.rays).all(-1)
         seen = torch.cat([shown.colour, shown.opacity[:, None]], -1).view(-1, self.rays, 4).mean(1)
         weight = batch.weight[order] * whole
         weight = weight * (batch.weight.sum() / weight.sum().clamp(min=1e-12))
@@ -154,13 +160,15 @@ class Radiance:
             *ray_box(origin, direction),
             self.grid.occupied,
             step=self.step,
-            budget=(budget := LOOKED_AT * self.samples),
+            budget=self.looked_at.size,
             offset=offset,
         )
         positions = sample_coordinates(origin, direction, found.distance, found.ray)[:, :3]
         width = torch.full_like(found.distance, self.step)
-        seen = visible(found, density_of(field, positions), width, stop=STOP, budget=self.samples)
-        return seen, has_room(found, budget)
+        seen = visible(found, density_of(field, positions), width, stop=STOP, budget=self.trained_on.size)
+        self.looked_at.note(found)
+        self.trained_on.note(seen)
+        return seen, self.looked_at.has(found)
 
     def callbacks(self) -> list[Callable[[State], None]]:
         """What a trainer calls between steps: cells that hold matter are looked at again, and photos take turns."""
@@ -213,7 +221,7 @@ class Radiance:
         own = (self.background, self.draws, self._salts, self._places)
         self.background, self.draws, self._salts, self._places = (tensor.to(device) for tensor in own)
         self.cameras, self.photos = self.cameras.to(device), self.photos.to(device)
-        self.samples = self._samples or SAMPLES.get(torch.device(device).type, SAMPLES["cuda"]) * self.rays
+        self.looked_at, self.trained_on = self._rooms(device)
         grid = OccupancyGrid(resolution=self.resolution, step=self.step, device=device, seed=self.seed)
         if self.grid.updates and grid.resolution == self.grid.resolution:
             grid.density.copy_(self.grid.density)
@@ -221,6 +229,11 @@ class Radiance:
             grid.decide()
         self.grid = grid
         return self
+
+    def _rooms(self, device: torch.device | str) -> tuple[Room, Room]:
+        """Room for the samples that are looked at, and for those that are trained on."""
+        most = self._samples or SAMPLES.get(torch.device(device).type, SAMPLES["cuda"]) * self.rays
+        return Room(LOOKED_AT * most, device), Room(most, device)
 
     def _draw(self, pixels: int) -> tuple[Tensor, Tensor]:
         """An order of the pixels, and numbers in [0, 1) for each, others in each step, which can be captured.
@@ -240,13 +253,3 @@ class Radiance:
         stride = next(prime for prime in STRIDES if pixels % prime)
         order = (row * stride + mixed[0, 0]) % pixels
         return (mixed.float() / 2**32 * (1 - 2**-20))[order], order
-
-
-def has_room(found: Samples, budget: int) -> Tensor:
-    """Which rays have all of their samples: the one that fills the budget may lack some, and those after it have none.
-
-    >>> rays = Samples(torch.zeros(4), torch.zeros(4), torch.tensor([0, 2, 4]), torch.tensor([2, 2, 0]))
-    >>> has_room(rays, 4).tolist()
-    [True, False, False]
-    """
-    return found.start + found.samples < budget

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from staf.kinds.scene.room import Room
 from staf.training.task import Predict
 
 if TYPE_CHECKING:
@@ -18,10 +19,15 @@ if TYPE_CHECKING:
 UPDATE_EVERY = 16
 UPDATE_ALL = 256
 PARTS = 4
+# Looks after which the room for samples is fitted to the steps since then.
+FIT_EVERY = 4
 
 
 class UpdateScene:
-    """A callback that looks at which cells hold matter and lets photos take turns, every 16 steps."""
+    """A callback that looks at which cells hold matter and lets photos take turns, every 16 steps.
+
+    Every 64 steps it fits the room for samples to what they have needed.
+    """
 
     every = UPDATE_EVERY
 
@@ -37,16 +43,25 @@ class UpdateScene:
         parts = 1 if state.step <= UPDATE_ALL else PARTS
         self.task.grid.update(lambda points: density_of(module, points), parts=parts)
         self.task.photos.rotate()
+        if self.task.grid.updates % FIT_EVERY == 0:
+            for room in self._rooms():
+                room.fit()
 
     def tensors(self) -> dict[str, Tensor]:
         own = {"next": torch.tensor(self._next), "turns": torch.tensor(self.task.photos.turns)}
-        return {**self.task.grid.tensors(), **own, "draws": self.task.draws}
+        rooms = torch.stack([room.tensors() for room in self._rooms()])
+        return {**self.task.grid.tensors(), **own, "draws": self.task.draws, "rooms": rooms}
 
     def load_tensors(self, tensors: dict[str, Tensor]) -> None:
         self.task.grid.load_tensors(tensors)
         self.task.photos.turn_to(int(tensors["turns"]))
         self.task.draws.copy_(tensors["draws"])
         self._next = int(tensors["next"])
+        for room, kept in zip(self._rooms(), tensors["rooms"], strict=True):
+            room.load(kept)
+
+    def _rooms(self) -> tuple[Room, Room]:
+        return self.task.looked_at, self.task.trained_on
 
 
 def density_of(module: nn.Module | Predict, points: Tensor) -> Tensor:
