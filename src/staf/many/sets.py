@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from staf.storage.folder import unique_names
 from staf.storage.sets import SetFolder
 from staf.training import Callback
 from staf.training.progress import Progress, choose_mode
+from staf.training.worker import Worker
 
 
 def fit_set(
@@ -93,7 +93,7 @@ def _run_here(
     """Units one after another; while one trains, the next is read and the last is written."""
     units = in_units(sources, unit_size(fitter.work, fitter.device.type))
     told: set[object] = set()
-    with ThreadPoolExecutor(1) as reader, _hinted(folder), ShardWriter(fitter.place, folder.commit) as writer:
+    with Worker() as reader, _hinted(folder), ShardWriter(fitter.place, folder.commit) as writer:
         coming = reader.submit(fitter.prepare, units[0]) if units else None
         for number in range(len(units)):
             assert coming is not None

@@ -6,13 +6,14 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Self
 
 from staf._files import WriteError
 from staf.storage.sets import Entry, Finished, Place
 from staf.storage.sets.folder import entries_of
+from staf.training.worker import Worker
 
 # Finished fields are written when they take so many bytes, or so many seconds after the last ones: what a killed
 # process can lose.
@@ -42,7 +43,7 @@ class ShardWriter:
         self._fields: list[Finished] = []
         self._failures: dict[str, str] = {}
         self._bytes, self._since = 0, time.monotonic()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="staf-shards")
+        self._thread = Worker("staf-shards")
         self._writing: deque[tuple[Future[list[Entry]], dict[str, str]]] = deque()
 
     def add(self, finished: Finished, failure: str | None = None) -> None:

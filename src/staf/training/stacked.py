@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any
 
 import torch
@@ -15,6 +15,7 @@ from staf.nn import parameter_roles
 from staf.ops.execution import Execution
 from staf.training.prediction import in_chunks, measuring
 from staf.training.task import Batch, Predict, Task
+from staf.training.worker import Worker
 
 # Up to so many points of all networks together, the data of mini-batches is stacked once; beyond, batch by batch.
 STACKED_POINTS = 2**24
@@ -172,9 +173,9 @@ class Copies(Sequence[nn.Module]):
     def begin(self) -> None:
         """Start to make the copies. Before the GPU has its work, that thread would only hold this one up."""
         if self._all is None:
-            pool = ThreadPoolExecutor(1)
-            self._all = pool.submit(self._make)
-            pool.shutdown(wait=False)
+            worker = Worker()
+            self._all = worker.submit(self._make)
+            worker.shutdown(wait=False)
 
     def _make(self) -> list[nn.Module]:
         # Every part has a dozen empty tables of hooks, which would take most of the time to copy.
@@ -189,8 +190,10 @@ class Copies(Sequence[nn.Module]):
         return self._length
 
     def __getitem__(self, index: Any) -> Any:
-        self.begin()
-        assert self._all is not None
+        if self._all is None:
+            # Nothing is gained by a thread that this one waits for.
+            self._all = Future()
+            self._all.set_result(self._make())
         return self._all.result()[index]
 
 

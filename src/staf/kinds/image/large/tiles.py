@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from staf.training.worker import Worker
 
 SIDE = 1024
 
@@ -46,7 +48,7 @@ class TilePool:
         self._queue: list[int] = []
         self._oldest, self._debt = 0, 0
         # The next tile is read while the device works.
-        self._reader = ThreadPoolExecutor(1, thread_name_prefix="tiles")
+        self._reader = Worker("tiles")
         self._next: Future[tuple[np.ndarray, tuple[int, int]]] = self._read()
         shape = (self.slots, *self.tile, channels)
         stored = as_signed(np.empty((0,), pixels.dtype)).dtype
