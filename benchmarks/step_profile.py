@@ -2,7 +2,8 @@
 
 A case is network:terms:points:optimiser:precision (terms 0 where a network has none). For each, the milliseconds of a
 step, the smallest mean of some rounds, then the kernels of a step by the profiler, longest first: microseconds and
-launches of each. `--kernels 0` leaves the lists out.
+launches of each. `--kernels 0` leaves the lists out. With "predict" for the optimiser it is a pass of a field's values,
+as `FittedField.predict` makes it, and the milliseconds of the largest mean and those that the host needs follow.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import argparse
 import collections
 import json
 import re
+import statistics
 import sys
 import time
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -21,25 +24,29 @@ from torch.profiler import ProfilerActivity, profile
 
 from staf._machine import provenance
 from staf.benchmarking.cases import Case, Version
-from staf.benchmarking.programs import Program, training
+from staf.benchmarking.programs import Program, inference, training
 
-ROUNDS, SECONDS, PROFILED = 3, 0.25, 10
+ROUNDS, SECONDS, PROFILED, LAUNCHED = 3, 0.25, 10, 50
+PREDICT = "predict"
 
 
 def program(described: str, device: str) -> Program:
     """The steps of a case, which have run before."""
     model, terms, points, optimiser, precision = described.split(":")
-    case = Case("train", model, int(points), int(terms) or None)  # type: ignore[arg-type]
-    version = Version("staf", ours=True, optimiser=optimiser, precision=precision)  # type: ignore[arg-type]
-    made = training(case, version, device)
+    kind = "inference" if optimiser == PREDICT else "train"
+    case = Case(kind, model, int(points), int(terms) or None)  # type: ignore[arg-type]
+    version = Version("staf", ours=True, precision=precision)  # type: ignore[arg-type]
+    if kind == "inference":
+        return inference(case, version, device)
+    made = training(case, replace(version, optimiser=optimiser), device)  # type: ignore[arg-type]
     # The first steps are launched one by one, and the one after them is recorded.
     for _ in range(2):
         made.run()
     return made
 
 
-def milliseconds(made: Program) -> float:
-    """Of one step: the smallest mean of some rounds."""
+def milliseconds(made: Program) -> list[float]:
+    """Of one step: the means of some rounds, in which steps are queued one after another."""
     torch.cuda.synchronize()
     began = time.perf_counter()
     made.run()
@@ -54,7 +61,18 @@ def milliseconds(made: Program) -> float:
         end.record()
         torch.cuda.synchronize()
         means.append(start.elapsed_time(end) / (repeats * made.units))
-    return min(means)
+    return means
+
+
+def host_milliseconds(made: Program) -> float:
+    """Until the host has launched a pass, on a GPU that has nothing else to do; the median of some."""
+    times = []
+    for _ in range(LAUNCHED):
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        made.run()
+        times.append(1e3 * (time.perf_counter() - began))
+    return statistics.median(times)
 
 
 def kernels(made: Program) -> list[tuple[str, float, float]]:
@@ -96,7 +114,12 @@ def main(arguments: list[str] | None = None) -> int:
     for described in options.cases:
         try:
             made = program(described, "cuda")
-            print(f"{described:34s} {milliseconds(made):8.4f} ms a step {made.notes or ''}", flush=True)
+            means = milliseconds(made)
+            if f":{PREDICT}:" in described:
+                spread = f"to {max(means):.4f} ms a pass, launched in {host_milliseconds(made):.4f}"
+            else:
+                spread = "ms a step"
+            print(f"{described:34s} {min(means):8.4f} {spread} {made.notes or ''}", flush=True)
             rows = kernels(made) if options.kernels else []
         except Exception as error:  # one case that cannot run must not cost the others
             print(f"{described}: {type(error).__name__}: {str(error)[:300]}", flush=True)

@@ -133,6 +133,26 @@ def test_values_and_gradients_of_odd_sizes_in_poisoned_memory(size, precision, p
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("precision", ["bf16x3", "tf32"])
+@pytest.mark.parametrize("width", [256, 1024])
+def test_values_of_few_points_have_the_same_bits_in_every_run_and_on_every_stream(width, precision):
+    """Of 256 columns the last program of a row adds up all shares, of 1,024 another kernel does."""
+    from staf.ops.sine_network.autograd import SineNetwork
+
+    x, layers, weight, bias = tensors(1, 4_001, 2, width, 3, 3, 5, device="cuda")
+    tensor_list = flat(layers, weight, bias)
+    expected = SineNetwork.forward(precision, False, None, x, *tensor_list)[0]
+    torch.cuda.synchronize()
+    streams = [torch.cuda.Stream() for _ in range(2)]
+    found = []
+    for run in range(200):
+        with torch.cuda.stream(streams[run % 2]):
+            found.append(SineNetwork.forward(precision, False, None, x, *tensor_list)[0])
+    torch.cuda.synchronize()
+    assert all(torch.equal(one, expected) for one in found)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["bf16x3", "tf32"])
 def test_it_is_as_close_as_the_single_operations(precision):
     x, layers, weight, bias = single(*tensors(1, 20_000, 2, 256, 4, 3, 5, device="cuda"))
     expected, _ = exact(

@@ -41,6 +41,23 @@ def test_training_parts_are_put_back_after_a_failure():
     assert all(part.training for part in module.modules())
 
 
+def test_a_mode_of_a_modules_own_is_set_as_it_wants():
+    class Own(nn.Linear):
+        asked: tuple[bool, ...] = ()
+
+        @property
+        def training(self):
+            return self.asked[-1] if self.asked else True
+
+        @training.setter
+        def training(self, value):
+            self.__dict__["asked"] = (*self.asked, value)
+
+    module = Own(2, 3)
+    predictor(nn.Sequential(module), 4)(torch.rand(3, 2))
+    assert module.asked[-2:] == (False, True)
+
+
 @pytest.mark.parametrize("name", ["fp32", "tf32"])
 def test_a_precision_around_the_call_is_kept(name):
     module = Watching()

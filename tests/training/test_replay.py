@@ -26,7 +26,7 @@ MODELS = ["staf", "siren", "finer", "gauss", "wire", "ffn", "mfn", "incode"]
 class FakeRecording:
     """Stands for a graph: gives what the module gave when it was recorded."""
 
-    made = 0
+    made, bytes = 0, 1
 
     def __init__(self, module, coordinates):
         type(self).made += 1
@@ -40,6 +40,17 @@ class Failing(FakeRecording):
     def __init__(self, module, coordinates):
         type(self).made += 1
         raise RuntimeError("operation not permitted when stream is capturing")
+
+
+class Large(FakeRecording):
+    """Too large for many points, large for few."""
+
+    bytes = 0.4 * replay.MOST_BYTES
+
+    def __init__(self, module, coordinates):
+        super().__init__(module, coordinates)
+        if len(coordinates) > replay.FEW_POINTS:
+            raise replay.TooLarge
 
 
 class Counting(nn.Module):
@@ -104,6 +115,48 @@ def test_what_cannot_be_recorded_runs_and_is_not_tried_again(monkeypatch):
         for _ in range(5):
             assert replays(key, module, x) is x
     assert (module.calls, Failing.made) == (10, 1)
+
+
+def test_many_points_are_recorded_later(recordings):
+    replays, module, x = Replays(), Counting(), torch.ones(replay.FEW_POINTS + 1, 2)
+    for _ in range(32):
+        replays("a", module, x)
+    assert (module.calls, recordings.made) == (32, 0)
+    for _ in range(3):
+        replays("a", module, x)
+    assert (module.calls, recordings.made) == (33, 1)
+
+
+def test_what_would_keep_too_much_runs_and_is_not_tried_again_while_others_are(monkeypatch):
+    monkeypatch.setattr(replay, "Recording", Large)
+    Large.made = 0
+    replays, module = Replays(), Counting()
+    many, few = torch.ones(replay.FEW_POINTS + 1, 2), torch.ones(3, 2)
+    for _ in range(40):
+        replays("many", module, many)
+    assert Large.made == 1
+    before = module.calls
+    for _ in range(5):
+        replays("few", module, few)
+    assert (Large.made, module.calls - before) == (2, 3)
+
+
+def test_recordings_of_a_network_keep_so_many_bytes_together(monkeypatch):
+    monkeypatch.setattr(replay, "Recording", Large)
+    replays, module = Replays(), Counting()
+    for key in range(KEPT):
+        for _ in range(3):
+            replays(key, module, torch.ones(3, 2))
+    assert list(replays._recordings) == [KEPT - 2, KEPT - 1]
+
+
+@pytest.mark.parametrize(("free", "unused", "modest"), [(1e12, 0, True), (0, 1e12, True), (2e9, 1e8, False)])
+def test_a_recording_may_keep_an_eighth_of_the_free_memory(free, unused, modest, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free, 0))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: unused)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 0)
+    assert replay._is_modest(266 * 2**20, CPU) is modest
+    assert not replay._is_modest(512 * 2**20, CPU)
 
 
 def test_passes_that_fail_are_not_counted(recordings):
@@ -261,6 +314,23 @@ def test_own_networks_are_recorded(model):
     for _ in range(4):
         predictor(field, 2**14)(points(64))
     assert len(replay._replays[field]._recordings) == 1
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("width", "precision", "is_kept"), [(256, "tf32", True), (256, "bf16x3", False), (64, "bf16x3", True)]
+)
+def test_many_points_are_replayed_with_the_same_bits_where_memory_allows(width, precision, is_kept):
+    field = staf.staf(2, 3, width=width, depth=4, generator=torch.Generator().manual_seed(0)).cuda().eval()
+    predict, count = predictor(field, 2**20), 2**18
+    with product_precision(precision):
+        outputs = [predict(points(count, seed)) for seed in range(35)]
+        recorded = replay._replays[field]._recordings
+        assert len(recorded) == is_kept
+        for recording in recorded.values():
+            assert 0 < recording.bytes <= replay.MOST_BYTES
+    for seed in (0, 32, 33, 34):
+        assert torch.equal(outputs[seed], eager(field, points(count, seed), precision))
 
 
 @pytest.mark.gpu

@@ -1,13 +1,15 @@
-"""A network's pass over few points as a CUDA graph: the host starts one graph instead of a kernel for each layer.
+"""A network's pass as a CUDA graph: the host starts one graph instead of a kernel for each layer.
 
-For few points a pass takes as long as the host needs to launch its kernels. A pass that is asked for again, by the same
-network and for as many points, is therefore recorded and replayed. The weights are read where they lie, so changes in
-place are seen; everything else that the pass depends on is part of the key under which a recording is found.
+A pass over few points, or a short one over many, takes as long as the host needs to launch its kernels. A pass that is
+asked for again, by the same network and for as many points, is therefore recorded and replayed. The weights are read
+where they lie, so changes in place are seen; everything else that the pass depends on is part of the key under which a
+recording is found.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator
@@ -21,10 +23,14 @@ from torch.nn.modules.module import _has_any_global_hook
 from staf.ops.backend import forced_backend, is_recorded, reverse_mode_only
 from staf.ops.linear import current_precision
 
-# Beyond so many points the GPU is busy for longer than the host, and a recording would keep much memory.
-MOST_POINTS = 2**14
-# Passes of one kind before the recorded one, and how many recordings are kept for a network.
-BEFORE, KEPT = 2, 4
+# Beyond the most points the GPU is busy for longer than the host.
+FEW_POINTS, MOST_POINTS = 2**14, 2**18
+# Passes of one kind before the recorded one, over few points and over many, of which a pass loses less to the host; and
+# how many recordings are kept for a network.
+BEFORE, BEFORE_MANY, KEPT = 2, 32, 4
+# What a recording over many points may keep, and all of a network together: 262,144 points through layers of 256 in
+# float16 keep 266 MiB. It may be no more than one part in so many of the free memory.
+MOST_BYTES, FREE_PARTS = 320 * 2**20, 8
 # Only of these is it known that a pass does nothing but compute: recording runs no Python of later passes.
 KNOWN = ("staf.nn.", "torch.nn.modules.")
 # Attributes that can be compared, and those whose content can change unseen.
@@ -36,11 +42,12 @@ _replays_lock = threading.Lock()
 
 
 def replayed(module: nn.Module, coordinates: Tensor) -> Tensor:
-    """`module(coordinates)` without gradients: recorded when asked for the third time, and replayed from then on.
+    """`module(coordinates)` without gradients: recorded when asked for again, and replayed from then on.
 
-    Recorded are the library's and torch's own modules without hooks, for up to 16,384 points on CUDA, in the main
-    thread, outside autocast, `torch.func`, `torch.compile` and other recordings. All else, and what cannot be recorded,
-    simply runs.
+    Recorded are the library's and torch's own modules without hooks, on CUDA, in the main thread, outside autocast,
+    `torch.func`, `torch.compile` and other recordings: up to 16,384 points at the third pass, up to 262,144 points at
+    the 33rd, if the recording keeps at most 320 MiB and an eighth of the free memory. All else, and what cannot be
+    recorded, simply runs.
     """
     key = _key(module, coordinates) if coordinates.is_cuda and 0 < len(coordinates) <= MOST_POINTS else None
     if key is None:
@@ -71,7 +78,7 @@ class Replays:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._calls: OrderedDict[Hashable, int] = OrderedDict()
+        self._calls: OrderedDict[Hashable, float] = OrderedDict()
         self._recordings: OrderedDict[Hashable, Recording] = OrderedDict()
         self._refused = False
 
@@ -80,7 +87,7 @@ class Replays:
         # The lock also keeps another thread's points out of a recording's memory until its values are copied.
         with self._lock:
             recording = self._recordings.get(key)
-            if recording is None and self._is_due(key):
+            if recording is None and self._is_due(key, len(coordinates)):
                 recording = self._record(key, module, coordinates)
             if recording is not None:
                 self._recordings.move_to_end(key)
@@ -90,10 +97,10 @@ class Replays:
             self._count(key)
         return values
 
-    def _is_due(self, key: Hashable) -> bool:
+    def _is_due(self, key: Hashable, points: int) -> bool:
         # While one thread records, another that waits for the whole device would fail: workers only replay.
         in_main = threading.current_thread() is threading.main_thread()
-        return in_main and not self._refused and self._calls.get(key, 0) >= BEFORE
+        return in_main and not self._refused and self._calls.get(key, 0) >= passes_before(points)
 
     def _count(self, key: Hashable) -> None:
         """Remember a pass that has gone well, and forget the kinds that were not asked for lately."""
@@ -104,27 +111,41 @@ class Replays:
     def _record(self, key: Hashable, module: nn.Module, coordinates: Tensor) -> Recording | None:
         try:
             recording = Recording(module, coordinates)
+        except TooLarge:
+            self._calls[key] = -math.inf
+            return None
         except RuntimeError:
             torch.cuda.synchronize(coordinates.device)
             self._refused = True
             return None
         del self._calls[key]
         self._recordings[key] = recording
-        if len(self._recordings) > KEPT:
+        while len(self._recordings) > KEPT or (len(self._recordings) > 1 and self._kept_bytes() > MOST_BYTES):
             self._recordings.popitem(last=False)
         return recording
 
+    def _kept_bytes(self) -> int:
+        return sum(recording.bytes for recording in self._recordings.values())
+
+
+class TooLarge(RuntimeError):
+    """A recording would keep too much memory."""
+
 
 class Recording:
-    """One pass over a fixed number of points, with memory of its own for them and for the values."""
+    """One pass over a fixed number of points, with memory of its own for them and for the values: `bytes` at most."""
 
     def __init__(self, module: nn.Module, coordinates: Tensor) -> None:
         # Memory made in inference mode could not be written outside of it.
         with torch.cuda.device(coordinates.device), torch.inference_mode(False), torch.no_grad():
             self._coordinates = torch.empty_like(coordinates, memory_format=torch.contiguous_format)
             self._coordinates.copy_(coordinates)
+            before = _allocated(coordinates.device)
             # Kernels are compiled for addresses as aligned as these before anything is recorded.
             module(self._coordinates)
+            self.bytes = _allocated(coordinates.device) - before + coordinates.numel() * coordinates.element_size()
+            if len(coordinates) > FEW_POINTS and not _is_modest(self.bytes, coordinates.device):
+                raise TooLarge(f"a recording of {len(coordinates):,} points would keep {self.bytes:,} bytes")
             self._graph = torch.cuda.CUDAGraph()
             stream = recording_stream(coordinates.device)
             with torch.cuda.graph(self._graph, stream=stream, capture_error_mode="thread_local"):
@@ -134,6 +155,26 @@ class Recording:
         self._coordinates.copy_(coordinates)
         self._graph.replay()
         return self._values.clone()
+
+
+def passes_before(points: int) -> int:
+    """How many passes over so many points run before one is recorded.
+
+    >>> passes_before(1_000), passes_before(200_000)
+    (2, 32)
+    """
+    return BEFORE if points <= FEW_POINTS else BEFORE_MANY
+
+
+def _allocated(device: torch.device) -> int:
+    """All bytes that were ever allocated; what a pass adds is no less than a recording of it keeps."""
+    return int(torch.cuda.memory_stats(device).get("allocated_bytes.all.allocated", 0)) if device.type == "cuda" else 0
+
+
+def _is_modest(size: int, device: torch.device) -> bool:
+    """Whether a recording may keep so many bytes."""
+    unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return size <= min(MOST_BYTES, (torch.cuda.mem_get_info(device)[0] + unused) // FREE_PARTS)
 
 
 @functools.cache

@@ -21,6 +21,8 @@ from staf.ops.sine_network.tiles import Layer, divisor, share_of
 # About so many programs for the first layer and for the last gradient; others have one on each multiprocessor.
 FIRST_PROGRAMS, LAST_PROGRAMS = 132 * 16, 132 * 8
 WARPS = 16
+# How the copy engine lays 16-bit operands in shared memory.
+SHARED = NVMMASharedLayout(128, 16, 2)
 
 
 def first(x: Tensor, layer: Layer, out: Tensor, height: int) -> None:
@@ -203,9 +205,8 @@ def _multiprocessors(device: torch.device) -> int:
 
 def _operands(planes: Tensor, weights: Tensor) -> list[TensorDescriptor]:
     """Planes (planes, rows, width) and weights as blocks for the copy engine, of one plane or two."""
-    layout = NVMMASharedLayout(128, 16, 2)
     return [
-        TensorDescriptor(plane, list(plane.shape), list(plane.stride()), block, layout)
+        TensorDescriptor(plane, list(plane.shape), list(plane.stride()), block, SHARED)
         for plane, block in (
             (planes[0], [ROWS.value, DEPTH.value]),
             (planes[-1], [ROWS.value, DEPTH.value]),

@@ -33,6 +33,7 @@ def layer(
     inner: Tensor,
     out: Tensor,
     shares: Tensor,
+    results: tuple[Tensor, Tensor, Tensor] | None,
     height: int,
     outputs: int,
     keep: bool,
@@ -40,7 +41,9 @@ def layer(
 ) -> None:
     """z of a hidden layer to `inner` where `keep`, and its planes to `out`, or its `outputs` to `shares`.
 
-    planes (planes, rows, width), with `height` rows for each network, and weights likewise.
+    planes (planes, rows, width), with `height` rows for each network, and weights likewise. With `results`, which few
+    rows may have, shares are added up as well: to the values, the last of them, after counters, zero at first, and the
+    output's biases.
     """
     kinds, rows, width = planes.shape
     if is_shared(rows, width, kind):
@@ -59,6 +62,8 @@ def layer(
         inner if little else described(inner, tile.rows, span),
         *((out[0], out[-1]) if little else tiled(out, tile.rows, span)),
         shares,
+        results,
+        0 if results is None else results[2].shape[1],
         rows,
         height,
         width,
@@ -69,6 +74,8 @@ def layer(
         PIECES=tile.columns // span,
         KIND=kind,
         DIRECT=little,
+        TILES=width // tile.columns,
+        ADDED=results is not None and outputs > 0,
         **tile.options(),
         **early(planes.device, little),
     )

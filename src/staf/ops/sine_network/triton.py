@@ -27,6 +27,8 @@ from staf.ops.triton_early import early
 
 # Rows and columns of a tile of weights that is split by one program.
 SIDE = 32
+# Up to so many shares of a row are added up by the last layer, which asks for all of them at once.
+MOST_SHARES = 32
 
 
 def value(
@@ -52,11 +54,15 @@ def value(
     kept = x.dtype if split else dtype
     inner = torch.empty(hidden if keep else 1, rows if keep else tile.rows, width, device=x.device, dtype=kept)
     tiles = tiles_across(rows, width, split, kind)
-    chained = early(x.device, rows <= MANY_ROWS)
+    little = rows <= MANY_ROWS
+    chained = early(x.device, little)
+    # The last layer of few rows adds up its shares itself, with a counter for each tile of rows.
+    added = little and tiles * outputs <= MOST_SHARES
+    counters = torch.empty(rows // tile.rows if added else 0, device=x.device, dtype=torch.int32)
     shares = torch.empty(tiles, outputs, rows, device=x.device, dtype=x.dtype)
     out = torch.empty(networks, points, outputs, device=x.device, dtype=x.dtype)
     with torch.cuda.device(x.device):
-        warps, programs = FIRST_TILES[rows > MANY_ROWS]
+        warps, programs = FIRST_TILES[not little]
         share = share_of(rows, programs)
         columns = triton.next_power_of_2(width)
 
@@ -75,17 +81,20 @@ def value(
                 unsplit,
                 weights,
                 largest,
+                counters,
                 points,
                 height,
                 width,
                 networks,
                 rows // share,
+                len(counters),
                 INPUTS=inputs,
                 TERMS=layers[0].terms,
                 ROWS=share,
                 SLICE=max(1, min(share, warps * 128 // columns)),
                 COLUMNS=columns,
                 KIND=kind,
+                COUNTERS=triton.next_power_of_2(max(1, len(counters))),
                 num_warps=warps,
                 **splitting,
                 **chained,
@@ -99,14 +108,16 @@ def value(
                 inner[index if keep else 0],
                 planes[:, (index + 1) % planes.shape[1]],
                 shares,
+                (counters, bias, out) if added else None,
                 height,
                 outputs if index == hidden - 1 else 0,
                 keep,
                 kind,
             )
-        output_kernel[(triton.cdiv(points, 512) * networks,)](
-            shares, bias, out, points, height, rows, TILES=tiles, OUTPUTS=outputs, BLOCK=512, **chained
-        )
+        if not added:
+            output_kernel[(triton.cdiv(points, 512) * networks,)](
+                shares, bias, out, points, height, rows, TILES=tiles, OUTPUTS=outputs, BLOCK=512, **chained
+            )
     if keep:
         return out, planes, inner, weights, largest
     nothing = out.new_empty(0)

@@ -29,11 +29,13 @@ def first_kernel(
     weights,
     split_pointer,
     largest_pointer,
+    counter_pointer,
     points,
     height,
     width,
     networks,
     programs,
+    counters,
     SPLIT: tl.constexpr,
     INPUTS: tl.constexpr,
     TERMS: tl.constexpr,
@@ -43,10 +45,17 @@ def first_kernel(
     KIND: tl.constexpr,
     LAYERS: tl.constexpr,
     SIDE: tl.constexpr,
+    COUNTERS: tl.constexpr,
     EARLY: tl.constexpr = False,
 ):
-    """Planes of rho(x W^T + b), by the first `programs`, and of all hidden layers' weights, by the others."""
+    """Planes of rho(x W^T + b), by the first `programs`, and of all hidden layers' weights, by the others.
+
+    `counters` zeros are written for a later kernel, up to COUNTERS.
+    """
     begin(EARLY)
+    if tl.program_id(0) == 0:
+        lane = tl.arange(0, COUNTERS)
+        tl.store(counter_pointer + lane, tl.zeros((COUNTERS,), dtype=tl.int32), mask=lane < counters)
     if tl.program_id(0) >= programs:
         index = tl.program_id(0) - programs
         split_tile(weights, split_pointer, largest_pointer, index, networks, width, SPLIT, LAYERS, SIDE)

@@ -130,6 +130,8 @@ def layer_kernel(
     out_high,
     out_low,
     share_pointer,
+    results,
+    points,
     rows,
     height,
     width,
@@ -143,17 +145,21 @@ def layer_kernel(
     PIECES: tl.constexpr,
     KIND: tl.constexpr,
     DIRECT: tl.constexpr,
+    TILES: tl.constexpr,
+    ADDED: tl.constexpr,
     EARLY: tl.constexpr = False,
 ):
     """z = a b^T + bias, which is kept where KEEP; then planes of rho(z), or, where there are OUTPUTS, their products
     with the output layer's weights, a share for each tile of columns: (tiles of columns, OUTPUTS, rows).
+
+    Where ADDED, the program that ends last among those of the same rows adds up the shares: `results` are a counter
+    for each tile of rows, which is zero, the output layer's biases, and where the values go.
     """
     begin(EARLY)
     bias_pointer, frequency_pointer = layer[1], layer[3]
     SPAN: tl.constexpr = COLUMNS // PIECES
-    tiles = width // COLUMNS
-    row = (tl.program_id(0) // tiles) * ROWS
-    first = (tl.program_id(0) % tiles) * COLUMNS
+    row = (tl.program_id(0) // TILES) * ROWS
+    first = (tl.program_id(0) % TILES) * COLUMNS
     network = row // height
     # Few rows have registers to spare, and ask for these beside the product.
     biases = ()
@@ -196,8 +202,42 @@ def layer_kernel(
             more = more + (shares[c] + tl.sum(value * weight[None, :], axis=1),)  # noqa: RUF005
         shares = more
     for c in tl.static_range(OUTPUTS):
-        to = ((tl.program_id(0) % tiles) * OUTPUTS + c).to(tl.int64) * rows + row + tl.arange(0, ROWS)
+        to = ((tl.program_id(0) % TILES) * OUTPUTS + c).to(tl.int64) * rows + row + tl.arange(0, ROWS)
         tl.store(share_pointer + to, shares[c])
+    if ADDED:
+        counter_pointer, output_bias_pointer, result_pointer = results
+        # Every thread has stored its shares before they are counted.
+        tl.debug_barrier()
+        if tl.atomic_add(counter_pointer + tl.program_id(0) // TILES, 1) == TILES - 1:
+            bias = output_bias_pointer + network * OUTPUTS
+            result = result_pointer + network.to(tl.int64) * points * OUTPUTS
+            _add_shares(share_pointer, bias, result, row, row % height, points, rows, TILES, OUTPUTS, ROWS)
+
+
+@triton.jit
+def _add_shares(
+    share_pointer,
+    bias_pointer,
+    result_pointer,
+    row,
+    first,
+    points,
+    rows,
+    TILES: tl.constexpr,
+    OUTPUTS: tl.constexpr,
+    ROWS: tl.constexpr,
+):
+    """The values of ROWS rows from their shares, in the order of the tiles; `first` is their place in the network."""
+    lane = tl.arange(0, ROWS)
+    shares = ()
+    # All are asked for at once, and not in this multiprocessor's own cache: others have written them.
+    for k in tl.static_range(TILES * OUTPUTS):
+        shares = shares + (tl.load(share_pointer + k * rows + row + lane, cache_modifier=".cg"),)  # noqa: RUF005
+    for c in tl.static_range(OUTPUTS):
+        total = tl.zeros((ROWS,), dtype=tl.float32) + tl.load(bias_pointer + c)
+        for tile in tl.static_range(TILES):
+            total += shares[tile * OUTPUTS + c]
+        tl.store(result_pointer + (first + lane) * OUTPUTS + c, total, mask=first + lane < points)
 
 
 @triton.jit
