@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 from staf.comparison import compare_networks, comparison_figure, network_table
 from staf.comparison.networks import fit_or_resume
@@ -36,6 +37,26 @@ def test_results_hold_what_a_figure_needs(image, tmp_path):
         assert result.field_path.exists()
     assert len(comparison_figure(image, results).subfigs) == 2
     assert {row[0] for row in network_table(results).rows} == {"siren", "gauss"}
+
+
+def test_lpips_is_a_column_where_its_weights_are(tmp_path, monkeypatch):
+    from safetensors.torch import save_file
+
+    from staf.metrics.lpips import SHAPES
+
+    photo = Image(np.random.default_rng(0).integers(0, 255, (40, 36, 3), np.uint8), name="photo")
+    monkeypatch.setenv("STAF_LPIPS_WEIGHTS", str(tmp_path / "none.safetensors"))
+    (without,) = compare(photo, tmp_path / "without", ["siren"]).results
+    assert "lpips" not in without.metrics
+    assert "LPIPS" not in network_table([without]).columns
+    generator = torch.Generator().manual_seed(0)
+    weights = {name: torch.rand(shape, generator=generator) * 0.02 for name, shape in SHAPES.items()}
+    save_file(weights, tmp_path / "weights.safetensors")
+    monkeypatch.setenv("STAF_LPIPS_WEIGHTS", str(tmp_path / "weights.safetensors"))
+    (found,) = compare(photo, tmp_path / "with", ["siren"]).results
+    table = network_table([found, without])
+    assert float(table.rows[0][table.columns.index("LPIPS")]) == pytest.approx(found.metrics["lpips"], abs=1e-4)
+    assert found.metrics["lpips"] > 0
 
 
 def test_finished_networks_are_not_fitted_again(image, tmp_path):

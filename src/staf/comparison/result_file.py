@@ -68,7 +68,7 @@ def write_result(path: Path, about: Mapping[str, Any], fit: Fit, plan: Plan) -> 
             np.savez_compressed(temporary, reconstruction=view.picture(fit.reconstruction))
     outcome = {
         "status": "done",
-        "metrics": dict(fit.metrics),
+        "metrics": {**fit.metrics, **_perceptual(fit)},
         "parameters": sum(p.numel() for p in fit.module.parameters()),
         "steps": fit.result.steps,
         "seconds": round(fit.result.seconds, 4),
@@ -79,6 +79,16 @@ def write_result(path: Path, about: Mapping[str, Any], fit: Fit, plan: Plan) -> 
         "history": thin(fit.history.to_plain()),
     }
     _write(path, {**about, **outcome})
+
+
+def _perceptual(fit: Fit) -> dict[str, float]:
+    """LPIPS of an image, where its weights are at hand and it has a size and channels that they can judge."""
+    if fit.signal.kind != "image":
+        return {}
+    try:
+        return {"lpips": fit.signal.view.more_measures(fit.field.predict, fit.field.convention, None)["lpips"]()}
+    except (FileNotFoundError, ValueError):
+        return {}
 
 
 def write_failure(path: Path, about: Mapping[str, Any], message: str, trace: str) -> None:

@@ -41,6 +41,8 @@ def rates_in_words(reasons: Mapping[str, Sequence[str]]) -> list[str]:
 def network_table(rows: Sequence[NetworkRow]) -> Table:
     """A row per network, best mean first: PSNR of each image (mean over seeds), their mean, steps and time.
 
+    LPIPS has a column where it was measured.
+
     >>> fits = [NetworkRow("photo", name, {"psnr": psnr}, 9, 20, 1.0) for name, psnr in (("siren", 30), ("staf", 33))]
     >>> [row[:2] for row in network_table(fits).rows]
     [['staf', '33.00'], ['siren', '30.00']]
@@ -59,8 +61,9 @@ def network_table(rows: Sequence[NetworkRow]) -> Table:
     several = len(images) > 1
     # The measure beside the PSNR that all of these fits have.
     second = next((name for name in SECOND if any(name in row.metrics for row in rows)), "ssim")
-    columns = ["model", "PSNR (dB)", *(images if several else []), SECOND[second], "parameters", "steps", "seconds"]
-    columns.append("runs")
+    seen = any("lpips" in row.metrics for row in rows)
+    columns = ["model", "PSNR (dB)", *(images if several else []), SECOND[second], *(["LPIPS"] if seen else [])]
+    columns += ["parameters", "steps", "seconds", "runs"]
     lines = []
     # Networks whose values are not numbers come last.
     ranked = sorted(groups.items(), key=lambda item: (math.isnan(overall(item[1])), -overall(item[1])))
@@ -72,6 +75,7 @@ def network_table(rows: Sequence[NetworkRow]) -> Table:
                 number(overall(group)),
                 *([number(decibels(group, image)) for image in images] if several else []),
                 number(beside, 4),
+                *([number(mean([row.metrics["lpips"] for row in group if "lpips" in row.metrics]), 4)] if seen else []),
                 f"{group[0].parameters:,}",
                 f"{mean([row.steps for row in group]):.0f}",
                 number(mean([row.seconds for row in group]), 1),
