@@ -80,7 +80,8 @@ class Audio:
         target = context.share(f"recording-{digest}", {"target": _sixteen_bits(recording.array / recording.peak)})
         details = {"reasons": list(plan.reasons.values()), "rate": recording.rate}
         reconstruction = _sixteen_bits(fit.reconstruction.array / recording.peak)
-        return outcome_of(fit, details=details, arrays={"reconstruction": reconstruction}, shared=(target,))
+        arrays = {"reconstruction": reconstruction}
+        return outcome_of(fit, points=recording.samples, details=details, arrays=arrays, shared=(target,))
 
 
 def _sixteen_bits(samples: np.ndarray) -> np.ndarray:

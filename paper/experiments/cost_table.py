@@ -76,7 +76,7 @@ def _measured(members: Sequence[RunResult], key: str) -> str:
     values = [float(r.details[key]) for r in members if r.details.get(key) is not None]
     if not values:
         return "-"
-    return number(mean(values) / (2**30 if key == "memory" else 1), 4 if key == "inference_seconds" else 2)
+    return number(mean(values) / (2**30 if key == "memory" else 1), 5 if key == "inference_seconds" else 2)
 
 
 def _count(value: float | None) -> str:

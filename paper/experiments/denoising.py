@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -111,6 +112,7 @@ class Denoising:
         picture = eight_bits(restored.reshape(*task.signal.shape, -1).numpy())
         outcome = outcome_of(
             fit,
+            points=math.prod(task.signal.shape),
             details={
                 "reasons": list(plan.reasons.values()),
                 "kept_step": keep.best_step,

@@ -9,6 +9,7 @@ Run it from Python, or as `python -m paper image-comparison --images DIR --model
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from paper.data.images import image_data, named_paths, open_image
+from paper.measures.perceptual import perceptual_distance, predicted_image
 from paper.report.output import save_figure, write_tables
 from paper.report.training_curves import curves_figure
 from paper.runner.experiment import Context, Data, Outcome, outcome_of
@@ -67,7 +69,10 @@ class ImageComparison:
         fit = context.fit(image, plan=chosen, seed=configuration.seed)
         target = context.share(f"image-{self.data(configuration).sha256[:12]}", {"target": image.array})
         details: dict[str, Any] = {"reasons": list(chosen.reasons.values()), "value_range": list(image.value_range)}
-        return outcome_of(fit, details=details, arrays={"reconstruction": fit.reconstruction.array}, shared=(target,))
+        arrays = {"reconstruction": fit.reconstruction.array}
+        outcome = outcome_of(fit, points=fit.task.points, details=details, arrays=arrays, shared=(target,))
+        seen = perceptual_distance(*predicted_image(fit))
+        return dataclasses.replace(outcome, metrics={**outcome.metrics, **seen})
 
 
 def configurations(

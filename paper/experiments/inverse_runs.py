@@ -6,6 +6,7 @@ import abc
 import argparse
 import dataclasses
 import itertools
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -98,6 +99,7 @@ class InverseExperiment(abc.ABC):
         fit = context.fit(task, plan=plan, seed=c.seed, callbacks=watching, **steps)
         outcome = outcome_of(
             fit,
+            points=math.prod(task.signal.shape),
             details={"reasons": list(plan.reasons.values()), "oracle_step": oracle.step},
             arrays={"restored": _picture(task, task.predict(fit.module).cpu())},
         )

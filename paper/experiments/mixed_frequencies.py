@@ -28,7 +28,7 @@ def pictures(side: int) -> Mapping[str, np.ndarray]:
         noise = rng.standard_normal((side, side, 3))
         return np.fft.ifft2(np.fft.fft2(noise, axes=(0, 1)) / frequency[..., None] ** power, axes=(0, 1)).real
 
-    tile = filtered(1.0)[: max(1, side // 8), : max(1, side // 8)]
+    tile = filtered(1.0)[: -(-side // 8), : -(-side // 8)]
     found = {
         "one wave": waves(1, side / 8),
         "5 waves": waves(5, side / 8),

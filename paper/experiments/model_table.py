@@ -92,8 +92,8 @@ class ModelTable:
 
 def table(results: Sequence[RunResult]) -> Table:
     """A row for each comparison, network and recipe: best mean first."""
-    columns = ["equal", "network", "recipe", "mean (dB)", "held out", "worst signal", "interpolated", "sd of seeds"]
-    columns += ["diverged", "size", "steps", "seconds", "ms per step", "runs"]
+    columns = ["equal", "network", "recipe", "mean (dB)", "held out", "worst signal", "LPIPS", "interpolated"]
+    columns += ["sd of seeds", "diverged", "size", "steps", "seconds", "ms per step", "runs"]
     rows = []
     for equal in EQUAL:
         groups = _compared(results, equal)
@@ -107,6 +107,7 @@ def table(results: Sequence[RunResult]) -> Table:
                     number(_overall(members)),
                     number(_overall(fresh)) if fresh else "-",
                     number(min(mean(values) for values in _by_signal(members).values())),
+                    number(mean([r.metrics["lpips"] for r in members if "lpips" in r.metrics]), 4),
                     number(mean_interpolation(members), 1),
                     _spread(members),
                     str(sum(bool(result.details["diverged"]) for result in members)),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,9 +124,8 @@ class Shapes:
         fit = context.fit(task, plan=plan, seed=configuration.seed)
         kept = kept_surface(task.values)
         metrics = dict(fit.metrics) if path.endswith(".npz") else {**fit.metrics, **measured(kept, shape)}
-        outcome = outcome_of(
-            fit, details={"reasons": list(plan.reasons.values()), "grid": list(shape.shape)}, arrays=kept
-        )
+        details = {"reasons": list(plan.reasons.values()), "grid": list(shape.shape)}
+        outcome = outcome_of(fit, points=math.prod(shape.shape), details=details, arrays=kept)
         return dataclasses.replace(outcome, metrics=metrics)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -105,6 +106,7 @@ class SuperResolution:
         picture = eight_bits(restored.reshape(*task.signal.shape, -1).numpy())
         outcome = outcome_of(
             fit,
+            points=math.prod(task.signal.shape),
             details={"reasons": list(plan.reasons.values()), "oracle_step": oracle.step},
             arrays={"restored": picture},
             shared=shared,

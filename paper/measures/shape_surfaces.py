@@ -83,7 +83,10 @@ def measured(kept: Mapping[str, np.ndarray], shape: Shape) -> dict[str, float]:
 
 
 def fill(folder: Path, meshes: Sequence[str]) -> list[RunResult]:
-    """Measure the kept surfaces of the results in `folder` that have no measures yet, and write them back."""
+    """Measure the kept surfaces of the results in `folder` that have no measures yet, and write them back.
+
+    Results whose arrays are not there, because they were left on the machine that ran them, stay as they are.
+    """
     from paper.data.images import named_paths
     from paper.data.shapes import open_shape
 
@@ -91,7 +94,8 @@ def fill(folder: Path, meshes: Sequence[str]) -> list[RunResult]:
     filled = []
     for result in load_results(folder, "shapes"):
         name = str(result.configuration["shape"])
-        if "chamfer" in result.metrics or name not in paths:
+        here = all((result.path.parent / file).exists() for file in result.document["arrays"])
+        if "chamfer" in result.metrics or name not in paths or not here:
             continue
         shape = open_shape(paths[name], int(result.configuration["resolution"]))
         kept = {key: array for key, array in result.arrays().items() if key in ("grid", "inside", "near")}

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from paper.measures.interpolation_quality import interpolation_quality
+from paper.measures.perceptual import perceptual_distance, predicted_image
 from paper.measures.step_times import clock, timed_outcome
 from paper.protocols.plan_variants import PlanVariant, plan_of
 from paper.runner.experiment import Context, Outcome
@@ -30,9 +31,17 @@ def run_variant(
     outcome = timed_outcome(
         fit, fit.task.points, scalars=scalars(architecture), architecture=architecture, plan=plan.name, **details
     )
-    outcome = dataclasses.replace(outcome, metrics={**outcome.metrics, **interpolation_quality(fit)})
+    more = {**interpolation_quality(fit), **_perceptual(fit)}
+    outcome = dataclasses.replace(outcome, metrics={**outcome.metrics, **more})
     free_memory(context.device)
     return outcome
+
+
+def _perceptual(fit: Any) -> dict[str, float]:
+    """LPIPS of an image where its weights are at hand."""
+    if getattr(fit.signal, "kind", None) != "image":
+        return {}
+    return perceptual_distance(*predicted_image(fit))
 
 
 def step_seconds(signal: Any, variant: PlanVariant, device: str, steps: int, of: int) -> float:

@@ -13,7 +13,9 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import math
 import re
+import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -39,11 +41,15 @@ SHOWN = {
     "denoising": ("denoising",),
     "fresh-networks": FRESH_NETWORKS,
     "do-sines-help": ("do-sines-help",),
-    "images": (*image_tables.STUDIES, "dynamics"),
+    "scenes": ("nerf",),
+    "images": (*(name for name in image_tables.STUDIES if name != "tokyo"), "dynamics"),
+    "large-images": ("tokyo",),
 }
 NAMES = tuple(name for names in SHOWN.values() for name in names)
 # When the presets of every network got the constants and rates of its own authors.
 OWN_SETTINGS = "2026-11-16T06"
+# Networks of do-sines-help that are not of its small runs on a CPU.
+LARGE_WIDTH = 64
 # Shapes of the tables of all networks: voxels of the longest side, and steps.
 SHORT = (256, 500)
 # Images of different sets have a table each, by how their names begin: Kodak at 256x256, crops of DIV2K at 512x512.
@@ -52,7 +58,7 @@ KEPT = ("experiment", "label", "protocol", "configuration", "data", "metrics", "
 DETAILS = (
     "steps", "seconds", "parameters", "stopped", "kept_step", "oracle_step", "final_psnr", "grid", "rows", "images",
     "training_seconds", "values", "rate", "search", "step_ms", "width", "constants", "quantised", "code", "pictures",
-    "step_factor", "code_rate", "held_out", "operations", "memory",
+    "step_factor", "code_rate", "held_out", "operations", "memory", "inference_seconds",
 )  # fmt: skip
 
 
@@ -71,13 +77,16 @@ def tables(name: str) -> dict[str, Table]:
     if name == "shapes":
         short = [result for result in results if _length(result) == SHORT]
         found = {part: without_seconds(table) for part, table in module.shape_tables(short).items()}
-        return {**found, "shapes-long": long_table([result for result in results if _length(result) != SHORT])}
+        longer = [result for result in results if _length(result) != SHORT]
+        return {**found, "shapes-long": long_table(longer), "shapes-long-chamfer": long_table(longer, "chamfer", 2)}
     if name == "audio":
         return {name: without_seconds(module.table(results))}
     if name == "do-sines-help":
         from paper.sines.tables import page_tables
 
-        return page_tables([result for result in results if result.document["device"] != "cpu"])
+        return page_tables([result for result in results if int(result.configuration["width"]) >= LARGE_WIDTH])
+    if name == "nerf":
+        return {name: next(map(without_seconds, module.scene_tables(results)), Table(module.NAME, [], []))}
     if name in image_tables.STUDIES:
         study = module.STUDY
         return image_tables.study_tables(study, results or [labelled(r) for r in read(study.reads)])
@@ -87,7 +96,10 @@ def tables(name: str) -> dict[str, Table]:
     sets = {part: [r for r in first if r.data_name.startswith(images)] for part, images in IMAGES.items()}
     title = module.table([]).title
     found = {name + part: image_table(title, runs, module.PUBLISHED) for part, runs in sets.items() if runs}
-    return {name: found.pop(name, Table(title, [], [])), f"{name}-seeds": seed_table(title, results), **found}
+    own = {name: found.pop(name, Table(title, [], []))}
+    if name == "denoising":
+        own[f"{name}-colour"] = colour_table(title, sets[""])
+    return {**own, f"{name}-seeds": seed_table(title, results), **found}
 
 
 def labelled(result: RunResult) -> RunResult:
@@ -104,19 +116,26 @@ def _length(result: RunResult) -> tuple[int, int]:
     return int(result.configuration["resolution"]), int(result.details["steps"])
 
 
-def long_table(results: Sequence[RunResult]) -> Table:
-    """A row for each shape and length, the mean IoU over seeds of each network under our settings in a column."""
+def long_table(results: Sequence[RunResult], metric: str = "iou", digits: int = 5) -> Table:
+    """A row for each shape and length, each network under our settings in a column: the mean over seeds.
+
+    Where there are several seeds, their standard deviation and number stand beside it.
+    """
     runs: dict[tuple[str, int, int], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for result in results:
-        runs[result.data_name, *_length(result)][str(result.configuration["model"])].append(result.metrics["iou"])
+        if metric in result.metrics:
+            runs[result.data_name, *_length(result)][str(result.configuration["model"])].append(result.metrics[metric])
     models = sorted({model for found in runs.values() for model in found}, key=lambda model: (model != "staf", model))
+
+    def cell(values: Sequence[float]) -> str:
+        def said(value: float) -> str:
+            return number(value, digits, scientific=metric == "chamfer")
+
+        several = f" ± {said(statistics.stdev(values))} ({len(values)})" if len(values) > 1 else ""
+        return said(mean(values)) + several
+
     rows = [
-        [
-            name,
-            str(voxels),
-            f"{steps:,}",
-            *(number(mean(found[model]), 5) if model in found else "-" for model in models),
-        ]
+        [name, str(voxels), f"{steps:,}", *(cell(found[model]) if model in found else "-" for model in models)]
         for (name, voxels, steps), found in sorted(runs.items(), key=lambda item: (item[0][1:], item[0][0]))
     ]
     return Table("Shapes, more steps", ["shape", "voxels", "steps", *models], rows)
@@ -133,6 +152,25 @@ def seed_table(title: str, results: Sequence[RunResult]) -> Table:
         [*key, number(min(found)), number(mean(found)), number(max(found)), str(len(found))] for key, found in several
     ]
     return Table(title, ["network", "protocol", "image", "lowest", "mean", "highest", "seeds"], rows)
+
+
+def colour_table(title: str, results: Sequence[RunResult]) -> Table:
+    """A row for each run whose errors of brightness and colour were measured, the worst colour of an image last.
+
+    Errors of colour are those of the two colour differences, in decibels as PSNR.
+    """
+    measured = sorted((r for r in results if "chroma_psnr" in r.metrics), key=lambda r: -r.metrics["chroma_psnr"])
+    shown = {"psnr": 2, "luma_psnr": 2, "chroma_psnr": 2, "lpips": 4}
+    rows = [
+        [
+            str(result.configuration["model"]),
+            str(result.configuration["protocol"]),
+            result.data_name,
+            *(number(result.metrics.get(key, math.nan), digits) for key, digits in shown.items()),
+        ]
+        for result in sorted(measured, key=lambda result: result.data_name)
+    ]
+    return Table(title, ["network", "protocol", "image", "PSNR", "brightness", "colour", "LPIPS"], rows)
 
 
 def with_tables(text: str, found: Mapping[str, Table]) -> str:

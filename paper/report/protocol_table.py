@@ -12,7 +12,9 @@ from paper.report.side_by_side import machine
 from paper.runner.result import RunResult
 from staf._tables import Table, mean, number
 
-SECONDS = "seconds"
+# Of each run: heading, digits, and what one unit of it is.
+COSTS = {"inference_seconds": ("inference (s)", 5, 1), "memory": ("memory (GiB)", 2, 2**30)}
+SECONDS = ("seconds", COSTS["inference_seconds"][0])
 
 
 def protocol_table(
@@ -27,8 +29,9 @@ def protocol_table(
     """A row for each network and protocol, best mean of `by` first; `measures` maps a metric to heading and digits.
 
     `published` has the paper's own numbers by network and metric, shown in columns of their own; the metrics in
-    `scientific` are shown with an exponent. Where a row has several runs, they have a standard deviation. The title
-    ends with the machine and the date.
+    `scientific` are shown with an exponent. Where a row has several runs, they have a standard deviation. Seconds are
+    of training, and of a pass over all points; memory is the most that training took on a GPU. The title ends with the
+    machine and the date.
     """
     groups: dict[tuple[str, str], list[RunResult]] = defaultdict(list)
     for result in results:
@@ -47,7 +50,9 @@ def protocol_table(
 
     shown = [metric for metric in measures if any(metric in row for row in published.values())]
     columns = ["network", "protocol", *(heading for heading, _ in measures.values())]
-    columns += [f"paper: {measures[metric][0]}" for metric in shown] + ["parameters", "steps", SECONDS, "runs"]
+    columns += [f"paper: {measures[metric][0]}" for metric in shown] + ["parameters", "steps", SECONDS[0]]
+    costs = [key for key in COSTS if any(result.details.get(key) is not None for result in results)]
+    columns += [*(COSTS[key][0] for key in costs), "runs"]
     rows = []
     ranked = sorted(groups.items(), key=lambda item: (math.isnan(value(item[1], by)), -value(item[1], by)))
     for (model, protocol), group in ranked:
@@ -58,12 +63,15 @@ def protocol_table(
         steps = sorted({int(result.details["steps"]) for result in group})
         row += ["-" if steps[-1] == 0 else f"{steps[0]:,}" if len(steps) == 1 else f"{steps[0]:,} to {steps[-1]:,}"]
         took = [float(result.details["seconds"]) for result in group if "seconds" in result.details]
-        row += [number(mean(took), 1), str(len(group))]
-        rows.append(row)
+        row.append(number(mean(took), 1))
+        for key in costs:
+            found = [float(result.details[key]) for result in group if result.details.get(key) is not None]
+            row.append(number(mean(found) / COSTS[key][2], COSTS[key][1]))
+        rows.append([*row, str(len(group))])
     return Table(f"{title} ({machine(results)})" if results else title, columns, rows)
 
 
 def without_seconds(table: Table) -> Table:
-    """The table without its column of seconds, for runs that shared a machine."""
-    keep = [place for place, column in enumerate(table.columns) if column != SECONDS]
+    """The table without its columns of seconds, for runs that shared a machine."""
+    keep = [place for place, column in enumerate(table.columns) if column not in SECONDS]
     return Table(table.title, [table.columns[place] for place in keep], [[row[i] for i in keep] for row in table.rows])

@@ -38,7 +38,8 @@ def side_by_side(
     """Rows of networks; for every measure the paper's number, then ours by each protocol that was run.
 
     Ours are means over images of the means over seeds, with the standard deviation over images (as the paper's) where
-    there are several. `rows` come in this order; `order` sorts by that measure of the last protocol instead.
+    there are several, and over seeds where there is one image. `rows` come in this order; `order` sorts by that measure
+    of the last protocol instead.
     """
     have = {*published, *(row_of(result) for result in results)}
     rows = [row for row in dict.fromkeys([*rows, *published, *(row_of(r) for r in results)]) if row in have]
@@ -65,7 +66,7 @@ def side_by_side(
             if column in printed:
                 cells.append(spread(theirs.get(column.key), theirs.get(f"{column.key}_sd"), column.digits))
             for p in measured[column]:
-                cells.append(mean_and_spread(values_of(groups.get((row, p), []), column.key), column.digits))
+                cells.append(mean_and_spread(spread_over(groups.get((row, p), []), column.key), column.digits))
         cells += [_seconds(groups.get((row, p), [])) for p in timed]
         own = [result for (name, _), group in groups.items() if name == row for result in group]
         cells += [str(len({image for result in own for image in images_of(result)})) if own else "not run"]
@@ -94,13 +95,22 @@ def values_of(group: Sequence[RunResult], key: str) -> dict[str, float]:
     return {name: mean(values) for name, values in found.items()}
 
 
-def mean_and_spread(found: Mapping[str, float], digits: int) -> str:
-    """The mean over images, and its standard deviation where there are several.
+def spread_over(group: Sequence[RunResult], key: str) -> list[float]:
+    """The values whose spread a table shows: one for each image, or of one image one for each seed."""
+    found = values_of(group, key)
+    if len(found) != 1:
+        return list(found.values())
+    (image,) = found
+    return [float(images_of(result)[image][key]) for result in group if key in images_of(result).get(image, {})]
 
-    >>> mean_and_spread({"a": 1.0, "b": 3.0}, 1), mean_and_spread({}, 1)
+
+def mean_and_spread(found: Sequence[float], digits: int) -> str:
+    """The mean, and the standard deviation where there are several values.
+
+    >>> mean_and_spread([1.0, 3.0], 1), mean_and_spread([], 1)
     ('2.0 ± 1.4', '-')
     """
-    values = [value for value in found.values() if math.isfinite(value)]
+    values = [value for value in found if math.isfinite(value)]
     if not values:
         return "-"
     return spread(mean(values), statistics.stdev(values) if len(values) > 1 else None, digits)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from paper.measures.run_costs import forget_peak, inference_seconds, peak_memory
 from staf._files import atomic_path
 from staf.comparison.networks import fit_or_resume
 from staf.comparison.result_file import thin
@@ -55,6 +56,7 @@ class Context:
 
     def fit(self, source: Any, **arguments: Any) -> Fit:
         """`staf.fit` on this run's device, resumed from this run's checkpoint if there is one."""
+        forget_peak(self.device)
         return fit_or_resume(source, self.checkpoint, device=self.device, progress=False, **arguments)
 
     def share(self, name: str, arrays: Mapping[str, np.ndarray]) -> str:
@@ -92,11 +94,17 @@ class Experiment(Protocol):
     def run(self, configuration: Any, context: Context) -> Outcome: ...
 
 
-def outcome_of(fit: Fit, **extra: Any) -> Outcome:
-    """The outcome of one fit: its measures, thinned history, and how it went. `extra` are other fields of `Outcome`."""
+def outcome_of(fit: Fit, *, points: int | None = None, **extra: Any) -> Outcome:
+    """The outcome of one fit: its measures, thinned history, and how it went.
+
+    With `points`, a pass over so many of them is timed. `extra` are other fields of `Outcome`.
+    """
+    timed = {} if points is None else {"inference_seconds": inference_seconds(fit.module, points)}
     details = {
         "steps": fit.result.steps,
         "seconds": round(fit.result.seconds, 4),
+        "memory": peak_memory(fit.device),
+        **timed,
         "stopped": fit.stopped,
         "parameters": sum(p.numel() for p in fit.module.parameters()),
         "recipe": fit.recipe.to_plain(),

@@ -1,6 +1,7 @@
 """Worker processes for a sweep: each runs one configuration after another with its share of the cores.
 
-A worker that dies (killed for memory, say) costs the run it was at, which is recorded as failed, and is replaced.
+A worker that dies (killed for memory, say) costs the run it was at, which is recorded as failed, and is replaced. So is
+a worker whose run has failed: after some errors a process can use its GPU no more.
 """
 
 from __future__ import annotations
@@ -71,33 +72,39 @@ def run_in_processes(
                 assert isinstance(ready, Connection)
                 process, work = busy.pop(ready)
                 try:
-                    ready.recv()
+                    stays = ready.recv()
                 except EOFError:
                     process.join()
                     why = f"the worker process ended with code {process.exitcode}; a negative code is a signal"
                     record_failure(work.experiment, work.job, work.folder, message=why)
-                    ready.close()
-                    done(work)
-                    if (following := next(queue, None)) is not None:
-                        launch(following)
-                    continue
+                    stays = False
                 done(work)
                 following = next(queue, None)
-                ready.send(following)
-                if following is None:
-                    process.join()
-                    ready.close()
-                else:
+                if stays and following is not None:
+                    ready.send(following)
                     busy[ready] = (process, following)
+                    continue
+                if stays:
+                    ready.send(None)
+                _end(process, leave)
+                ready.close()
+                if following is not None:
+                    launch(following)
         return True
     finally:
         for process, _ in busy.values():
             process.terminate()
         for connection, (process, _) in busy.items():
-            process.join(leave)
-            if process.is_alive():
-                process.kill()
+            _end(process, leave)
             connection.close()
+
+
+def _end(process: BaseProcess, seconds: float) -> None:
+    """Wait for a process that is leaving; one that does not is killed."""
+    process.join(seconds)
+    if process.is_alive():
+        process.kill()
+        process.join()
 
 
 def _work(connection: Connection, device: str, threads: int) -> None:
@@ -108,12 +115,15 @@ def _work(connection: Connection, device: str, threads: int) -> None:
     torch.set_num_threads(threads)
     try:
         while (work := connection.recv()) is not None:
-            execute(work.experiment, work.job, work.folder, device)
+            result = execute(work.experiment, work.job, work.folder, device)
+            if result.failed:
+                connection.send(False)
+                return
             if device.startswith("cuda"):
                 # Workers share the device: what a finished run still holds, the others lack.
                 gc.collect()
                 torch.cuda.empty_cache()
-            connection.send(work.job.key)
+            connection.send(True)
     except (EOFError, KeyboardInterrupt):
         # The parent is gone or is leaving; a fit under way has written its checkpoint.
         return

@@ -14,6 +14,7 @@ import numpy as np
 
 from paper.data.sources import Source, open_source, source_data
 from paper.measures.perceptual import perceptual_distance, predicted_image
+from paper.measures.run_costs import forget_peak, inference_seconds, peak_memory
 from paper.measures.step_times import clock, smoothed
 from paper.report.restored_images import eight_bits
 from paper.runner.experiment import Context, Data, Outcome
@@ -75,9 +76,9 @@ class ImageRuns:
         plan = plan_for(signals[0] if alone else of_its_size(signals[0]), c.row, c.protocol, c.length, context.device)
         started = time.monotonic()
         fits = _fit(signals, plan, c, context)
-        seconds = (time.monotonic() - started) / len(fits)
+        seconds, memory = (time.monotonic() - started) / len(fits), peak_memory(context.device)
         measured = {name: measures(fit) for name, fit in zip(c.images, fits, strict=True)}
-        details = self._details(fits, plan, seconds, context.device)
+        details = {**self._details(fits, plan), "seconds": round(seconds, 4), "memory": memory}
         times = {key: details[key] for key in ("training_seconds", "inference_seconds")}
         measured = {name: {**one, **times} for name, one in measured.items()}
         details["images"] = measured
@@ -88,7 +89,7 @@ class ImageRuns:
         shared = (context.share(f"image-{truth}", {"truth": target}),)
         return Outcome(metrics, thin(curve(fits[0])), details, arrays, shared)
 
-    def _details(self, fits: Sequence[Fit], plan: Plan, seconds: float, device: str) -> dict[str, Any]:
+    def _details(self, fits: Sequence[Fit], plan: Plan) -> dict[str, Any]:
         from paper.measures.network_size import scalars
 
         fit = fits[0]
@@ -98,10 +99,8 @@ class ImageRuns:
             "steps": fit.result.steps,
             # Of one of many that train together: their share.
             "training_seconds": round(float(timed.training[-1]) / len(fits), 4) if len(timed.training) else 0.0,
-            "seconds": round(seconds, 4),
             "together": len(fits),
-            "inference_seconds": inference_seconds(fit),
-            "memory": peak_memory(device),
+            "inference_seconds": inference_seconds(fit.module, fit.task.points),
             "parameters": sum(p.numel() for p in fit.module.parameters()),
             "scalars": scalars(architecture),
             "operations": operations_of(fit.module),
@@ -122,10 +121,7 @@ def operations_of(module: Any) -> dict[str, int]:
 
 
 def _fit(signals: Sequence[Any], plan: Plan, run: ImageRun, context: Context) -> list[Fit]:
-    if context.device.startswith("cuda"):
-        import torch
-
-        torch.cuda.reset_peak_memory_stats(context.device)
+    forget_peak(context.device)
     if run.perceptual:
         from paper.measures.perceptual import lpips_model
         from staf.tasks import PerceptualReconstruction
@@ -170,31 +166,6 @@ def curve(fit: Fit) -> dict[str, list[Any]]:
         "loss": smoothed(fit.history.loss, window).tolist(),
         "seconds": [round(float(value), 5) for value in clock(fit.history.seconds).training],
     }
-
-
-def inference_seconds(fit: Fit) -> float:
-    """Seconds of one pass over all pixels, the second of two, so that nothing is compiled in it."""
-    import torch
-
-    took = 0.0
-    for _ in range(2):
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
-        started = time.perf_counter()
-        predicted_image(fit)
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
-        took = time.perf_counter() - started
-    return round(took, 6)
-
-
-def peak_memory(device: str) -> int | None:
-    """Bytes that were allocated at most on a GPU since the fit began; None on a CPU."""
-    if not device.startswith("cuda"):
-        return None
-    import torch
-
-    return int(torch.cuda.max_memory_allocated(device))
 
 
 def _keys(measured: Mapping[str, Mapping[str, float]]) -> list[str]:

@@ -34,7 +34,7 @@ def test_a_page_has_the_tables_of_its_data(script, name):
     assert script.with_tables(broken, found) == page
 
 
-@pytest.mark.parametrize("name", ["fresh-networks", "do-sines-help", "images"])
+@pytest.mark.parametrize("name", ["fresh-networks", "do-sines-help", "images", "scenes", "large-images"])
 def test_a_page_of_several_studies_has_the_tables_of_its_data(script, name):
     page = (RESULTS / f"{name}.md").read_text("utf-8")
     found = {key: table for one in script.SHOWN[name] for key, table in script.tables(one).items()}
@@ -122,6 +122,20 @@ def test_seeds_have_a_table_and_the_others_the_first(script, tmp_path, monkeypat
     assert float(images.rows[0][2]) == pytest.approx(first, abs=0.006)
 
 
+def test_errors_of_colour_are_shown_where_they_were_measured(script):
+    def run(model, **metrics):
+        document = {
+            "configuration": {"model": model, "protocol": "paper"}, "metrics": {"psnr": 20.0, **metrics},
+            "data": {"name": "kodim05"},
+        }  # fmt: skip
+        return RunResult(Path("x"), document)
+
+    results = [run("finer", luma_psnr=21.0, chroma_psnr=29.0), run("ffn"), run("siren", luma_psnr=22.0, chroma_psnr=31)]
+    rows = script.colour_table("Denoising", results).rows
+    assert [row[0] for row in rows] == ["siren", "finer"]
+    assert rows[1][3:] == ["20.00", "21.00", "29.00", "-"]
+
+
 def test_what_was_not_run_is_said(script):
     page = "<!-- table kodak -->\n<!-- end -->\n"
     assert "\nNot run.\n" in script.with_tables(page, {"kodak": Table("Kodak", [], [])})
@@ -156,7 +170,8 @@ def test_longer_fits_of_shapes_have_a_table_of_their_own(script):
 
     table = script.long_table([run("finer", 2000, 0.5), run("staf", 2000, 0.75), run("staf", 2000, 0.25)])
     assert table.columns == ["shape", "voxels", "steps", "staf", "finer"]
-    assert table.rows == [["lucy", "256", "2,000", "0.50000", "0.50000"]]
+    assert table.rows == [["lucy", "256", "2,000", "0.50000 ± 0.35355 (2)", "0.50000"]]
+    assert script.long_table([run("staf", 2000, 0.75)], "chamfer").rows == [], "it was not measured"
 
 
 def test_pictures_are_small_and_named():

@@ -11,11 +11,13 @@ from paper.report.image_tables import is_small, study_tables
 from paper.runner import RunResult
 
 
-def run(terms: int, psnr: float, *, image: str = "kodim05", device: str = "cuda", **arguments: int) -> RunResult:
+def run(
+    terms: int, psnr: float, *, image: str = "kodim05", device: str = "cuda", seed: int = 0, **arguments: int
+) -> RunResult:
     document = {
         "configuration": {
             "row": {"name": f"tau {terms}", "arguments": {"terms": terms, **arguments}},
-            "protocol": "ours", "length": {"iterations": 500}, "seed": 0,
+            "protocol": "ours", "length": {"iterations": 500}, "seed": seed,
         },
         "details": {
             "training_seconds": 2.0 * terms,
@@ -40,18 +42,20 @@ def test_small_networks_have_a_table_of_their_own():
 
 def test_seconds_are_of_the_image_that_ran_alone():
     results = [run(2, 30.0), run(5, 30.0), run(5, 30.0, image="kodim23"), run(2, 10.0, width=64, device="cpu")]
+    results.insert(0, run(3, 30.0, seed=1))
     seconds = study_tables(STUDY, results)["tau-ablation-seconds"]
     training = seconds.columns.index("training (s), our default")
     assert len(set(seconds.columns)) == len(seconds.columns)
     assert [(row[0], float(row[training])) for row in seconds.rows] == [("tau 2", 4.0), ("tau 5", pytest.approx(10.0))]
-    assert study_tables(STUDY, results[3:])["tau-ablation-seconds"].rows == []
+    assert study_tables(STUDY, results[4:])["tau-ablation-seconds"].rows == []
 
 
 def test_costs_are_counts_and_quality_apart():
     from paper.experiments.cost_table import STUDY as COSTS
 
     one = run(5, 30.0)
-    counts = {"parameters": 198_975, "operations": {"products": 100, "elementwise": 7}}
+    counts = {"parameters": 198_975, "operations": {"products": 100, "elementwise": 7}, "memory": 3 * 2**29}
+    counts |= {"inference_seconds": 0.00123}
     row = {"name": "staf, tau 5", "arguments": {}}
     configuration = {**one.configuration, "row": row}
     document = {**one.document, "configuration": configuration, "details": {**one.details, **counts}}
@@ -59,3 +63,28 @@ def test_costs_are_counts_and_quality_apart():
     (cost,) = found["cost-table"].rows
     assert {"198,975", "107", "7.0%"} <= set(cost), "networks that were not run are left out"
     assert "30.00" in found["cost-table-quality"].rows[0]
+    columns = ["network", "training (s), our default", "inference (s), our default", "memory (GiB), our default"]
+    assert found["cost-table-seconds"].columns == columns
+    assert found["cost-table-seconds"].rows == [["staf, tau 5", "10.00", "0.00123", "1.50"]]
+    assert not set(columns[1:]) & set(found["cost-table"].columns)
+
+
+def test_of_one_image_the_spread_is_over_its_seeds():
+    (row,) = study_tables(STUDY, [run(2, 30.0), run(2, 32.0, seed=1)])["tau-ablation"].rows
+    assert row[1:3] == ["37.07 ± 4.58", "31.00 ± 1.41"]
+    assert row[-2:] == ["1", "2"]
+    results = [run(2, 30.0), run(2, 32.0, seed=1), run(2, 41.0, image="kodim23")]
+    (row,) = study_tables(STUDY, results)["tau-ablation"].rows
+    assert row[2] == "36.00 ± 7.07", "of several images it is over these"
+
+
+def test_made_pictures_of_short_fits_are_small():
+    from paper.experiments.mixed_frequencies import STUDY as MADE
+
+    def made(iterations: int, psnr: float) -> RunResult:
+        one = run(5, psnr, image="one wave")
+        configuration = {**one.configuration, "length": {"iterations": iterations}}
+        return RunResult(Path("x"), {**one.document, "experiment": MADE.name, "configuration": configuration})
+
+    full, small = study_tables(MADE, [made(500, 60.0), made(100, 50.0)]).values()
+    assert (full.rows[0][-1], small.rows[0][-1]) == ("60.0", "50.0")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from paper.__main__ import parser
 from paper.runner import load_results
 from paper.runner.rows import lines_of, main
@@ -40,8 +42,9 @@ def test_a_list_is_continued_and_a_bad_line_does_not_stop_it(tmp_path, capsys):
     assert toy.runs() == 2
 
 
-def test_every_row_of_the_list_of_what_is_left_is_a_command():
-    lines = lines_of((Path(__file__).parents[3] / "paper" / "rows.txt").read_text("utf-8"))
-    assert len(lines) > 10
+@pytest.mark.parametrize("name", ["rows.txt", "rows-alone.txt"])
+def test_every_row_of_the_lists_of_what_is_left_is_a_command(name):
+    lines = lines_of((Path(__file__).parents[3] / "paper" / name).read_text("utf-8"))
+    assert len(lines) > 1
     for words in lines:
         assert parser(words).parse_args(words).experiment == words[0]

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from paper.runner import load_results, run_experiment
+from paper.runner.sweep import job_of
+from paper.runner.workers import Work, run_in_processes
 from tests.paper.runner.toy import Toy, ToyRun
 
 
@@ -29,6 +31,16 @@ def test_processes_share_the_work_and_survive_a_death(tmp_path):
     assert {result.document["machine"]["threads"] for result in done.results} == {
         max(1, len(os.sched_getaffinity(0)) // 2)
     }
+
+
+def test_a_worker_whose_run_has_failed_is_replaced(tmp_path):
+    toy = Toy(str(tmp_path / "log"))
+    works = [Work(toy, job_of(toy, run), tmp_path) for run in (ToyRun(1.0, mischief="raise"), ToyRun(2.0), ToyRun(3.0))]
+    ended: list[str] = []
+    assert run_in_processes(works, "cpu", 1, 1, lambda work: ended.append(work.job.label))
+    assert ended == ["value 1 seed/0", "value 2 seed/0", "value 3 seed/0"]
+    failed, second, third = (line.split()[1] for line in Path(toy.log).read_text().splitlines())
+    assert failed != second == third
 
 
 def test_ctrl_c_ends_the_workers_and_keeps_what_is_done(tmp_path):

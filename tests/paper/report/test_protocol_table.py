@@ -1,0 +1,31 @@
+"""The table of networks and protocols has what each run cost, where that was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from paper.report.protocol_table import protocol_table, without_seconds
+from paper.runner import RunResult
+
+
+def run(model: str, **details: float | None) -> RunResult:
+    document = {
+        "configuration": {"model": model, "protocol": "ours"},
+        "details": {"steps": 5, "seconds": 2.0, "parameters": 1000, **details},
+        "metrics": {"psnr": 30.0},
+        "data": {"name": "x"},
+    }
+    return RunResult(Path("x"), document)
+
+
+def test_costs_are_shown_where_they_were_measured():
+    results = [run("staf", memory=2**29, inference_seconds=0.002), run("siren"), run("staf", memory=2**30)]
+    table = protocol_table("Title", results, {"psnr": ("PSNR", 2)}, {})
+    assert table.columns[-4:] == ["seconds", "inference (s)", "memory (GiB)", "runs"]
+    assert {row[0]: row[-4:] for row in table.rows} == {
+        "staf": ["2.0", "0.00200", "0.75", "2"],
+        "siren": ["2.0", "-", "-", "1"],
+    }
+    assert without_seconds(table).columns[-2:] == ["memory (GiB)", "runs"]
+    plain = protocol_table("Title", [run("siren", memory=None)], {"psnr": ("PSNR", 2)}, {})
+    assert plain.columns[-2:] == ["seconds", "runs"]
