@@ -21,6 +21,7 @@ from paper.report.protocol_table import protocol_table
 from paper.report.restored_images import draw_restored, eight_bits, restored_arrays
 from paper.runner.experiment import Context, Data, Outcome, outcome_of
 from paper.runner.result import RunResult
+from paper.study.rows import add_planned_for
 from staf._tables import Table
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--terms", nargs="*", type=int, default=[], metavar="N", help="STAF with other terms as well")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
     parser.add_argument("--steps", type=int, default=None, metavar="N", help="steps of each fit")
-    parser.add_argument("--planned-for", choices=("cpu", "cuda"), help="whose plan `ours` is (default: the device's)")
+    add_planned_for(parser)
 
 
 def sweep(arguments: argparse.Namespace) -> tuple[Denoising, list[DenoisingRun]]:

@@ -11,6 +11,8 @@ from paper.study.looking import LookingStudy
 from paper.study.rows import Length, Row, plan_for
 
 PROTOCOLS = ("released", "ours")
+# The plan of a GPU has full batches on every device.
+PLANNED_FOR = "cuda"
 PARTS = ("amplitude", "frequency", "phase")
 SYMBOLS = {"amplitude": "C", "frequency": "Omega", "phase": "Phi"}
 
@@ -22,7 +24,7 @@ def look(signal: Any, seed: int, device: str, iterations: int) -> tuple[dict[str
 
     rows, arrays = {}, {}
     for protocol in PROTOCOLS:
-        plan = plan_for(signal, Row("staf", "staf"), protocol, Length(iterations), device)
+        plan = plan_for(signal, Row("staf", "staf"), protocol, Length(iterations), PLANNED_FOR)
         field = plan.field(seed)
         recorder = ParameterDynamics(field)
         recipe = plan.recipe

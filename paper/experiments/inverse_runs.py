@@ -16,6 +16,7 @@ from paper.data.images import image_data, named_paths, open_image
 from paper.protocols.published import MODELS
 from paper.report.restored_images import eight_bits
 from paper.runner.experiment import Context, Data, Outcome, outcome_of
+from paper.study.rows import add_planned_for
 
 if TYPE_CHECKING:
     from staf.planning import Plan
@@ -140,7 +141,7 @@ def add_inverse_arguments(parser: argparse.ArgumentParser, classical: Sequence[s
     parser.add_argument("--protocols", nargs="+", default=list(protocols), choices=protocols)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
     parser.add_argument("--steps", type=int, default=None, metavar="N", help="steps of each fit")
-    parser.add_argument("--planned-for", choices=("cpu", "cuda"), help="whose plan `ours` is (default: the device's)")
+    add_planned_for(parser)
 
 
 def inverse_sweep(

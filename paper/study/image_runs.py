@@ -32,7 +32,10 @@ MEASURES = ("psnr", "ssim", "lpips", "while_training_psnr")
 
 @dataclass(frozen=True)
 class ImageRun:
-    """One row on one image, or on several that train together; `perceptual` is the weight of LPIPS in the loss."""
+    """One row on one image, or on several that train together.
+
+    `perceptual` is the weight of LPIPS in the loss, and `planned_for` the kind of device whose plan `ours` is.
+    """
 
     images: tuple[str, ...]
     row: Row
@@ -40,6 +43,7 @@ class ImageRun:
     length: Length
     seed: int = 0
     perceptual: float = 0.0
+    planned_for: str | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,8 @@ class ImageRuns:
         c = configuration
         signals = [open_source(self.sources[name], name) for name in c.images]
         alone = len(signals) == 1
-        plan = plan_for(signals[0] if alone else of_its_size(signals[0]), c.row, c.protocol, c.length, context.device)
+        planned = signals[0] if alone else of_its_size(signals[0])
+        plan = plan_for(planned, c.row, c.protocol, c.length, c.planned_for or context.device)
         started = time.monotonic()
         fits = _fit(signals, plan, c, context)
         seconds, memory = (time.monotonic() - started) / len(fits), peak_memory(context.device)
@@ -182,12 +187,13 @@ class Grid:
     length: Length
     together: bool = False
     perceptual: Mapping[str, float] = field(default_factory=dict)
+    planned_for: str | None = None
 
     def runs(self, images: Sequence[str]) -> list[ImageRun]:
         """The configurations; networks by name in `perceptual` have that weight of LPIPS in their loss."""
         groups = [tuple(images)] if self.together else [(name,) for name in images]
         return [
-            ImageRun(group, row, protocol, self.length, seed, self.perceptual.get(row.name, 0.0))
+            ImageRun(group, row, protocol, self.length, seed, self.perceptual.get(row.name, 0.0), self.planned_for)
             for row in self.rows
             for protocol in self.protocols
             if protocol in row.protocols

@@ -16,7 +16,7 @@ from paper.report.output import save_figure, write_tables
 from paper.report.side_by_side import Column, images_of, row_of, side_by_side
 from paper.runner.result import RunResult
 from paper.study.image_runs import Grid, ImageRun, ImageRuns
-from paper.study.rows import PROTOCOLS, Length, Row
+from paper.study.rows import PROTOCOLS, Length, Row, add_planned_for
 from paper.study.study import Study
 from staf._tables import Table
 
@@ -113,6 +113,7 @@ class ImageStudy:
         parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
         parser.add_argument("--width", type=int, default=None, metavar="N", help="of every network (default: its own)")
         parser.add_argument("--together", action="store_true", help="train the networks of all images at once")
+        add_planned_for(parser)
 
     def sweep(self, arguments: argparse.Namespace) -> tuple[ImageRuns, list[ImageRun]]:
         """The experiment and its configurations."""
@@ -132,7 +133,8 @@ class ImageStudy:
         if arguments.width is not None:
             rows = [replace(row, arguments={**row.arguments, "width": arguments.width}) for row in rows]
         length = Length(arguments.iterations, arguments.epochs)
-        grid = Grid(rows, arguments.protocols, arguments.seeds, length, arguments.together, self.perceptual)
+        chosen = (arguments.protocols, arguments.seeds, length, arguments.together)
+        grid = Grid(rows, *chosen, self.perceptual, arguments.planned_for)
         return ImageRuns(self.name, sources, look=self.look), grid.runs(list(sources))
 
     def tables(self, results: Sequence[RunResult]) -> list[Table]:

@@ -178,3 +178,14 @@ def test_all_networks_of_a_study_can_have_another_width(tmp_path):
     assert plan.field(0).architecture["arguments"]["width"] == 12
     assert "narrow" in plan.reasons["rate"], "the plan knows the width"
     assert all(run.row.arguments["width"] == 12 for run in runs)
+
+
+@pytest.mark.parametrize(("planned_for", "batch"), [(None, "8192"), ("cuda", "None")])
+def test_a_run_can_have_the_plan_of_another_device(planned_for, batch, here):
+    np.save("photo.npy", np.random.default_rng(0).integers(0, 256, (96, 96, 3), np.uint8))
+    words = ["kodak", "--images", "photo.npy", "--rows", "siren", "--iterations", "1", "--protocols", "ours", *COMMON]
+    words += [] if planned_for is None else ["--planned-for", planned_for]
+    assert main([*words, "--no-figures", "--folder", "results"]) == 0
+    (found,) = load_results("results", "kodak")
+    assert found.configuration["planned_for"] == planned_for
+    assert str(found.details["recipe"]["batch"]) == batch
