@@ -46,6 +46,8 @@ HALF = 1 / 0.8
 # The paper states STAF's and FINER's rate; that of the others is STAF's.
 RATES = {"staf": 3e-4, "finer": 5e-4}
 USUAL_RATE = 3e-4
+# The paper's constants where those of our plans are others.
+CONSTANTS: Mapping[str, Mapping[str, float]] = {"wire": {"omega0": 40.0, "sigma": 40.0}, "gauss": {"sigma": 40.0}}
 # FINER's authors: photos, pixels a side, neurons of a layer.
 FINER_PHOTOS, FINER_SIDE, FINER_WIDTH = 25, 200, 182
 PUBLISHED: Mapping[str, Mapping[str, Mapping[str, float]]] = {
@@ -176,6 +178,7 @@ def plan_of(scene: Scene, configuration: SceneRun, device: str) -> Plan:
         )
         reasons = {"network": chosen.reasons["network"], "recipe": f"as in the {c.protocol} protocol"}
         chosen = dataclasses.replace(chosen, recipe=recipe, reasons=reasons)
+        chosen = with_arguments(chosen, **CONSTANTS.get(c.model, {}))
     if c.protocol == "finer":
         chosen = with_arguments(chosen, width=FINER_WIDTH, features=FINER_WIDTH)
     if c.rays is None:

@@ -29,13 +29,13 @@ def test_every_network_with_settings_has_a_plan(network, device, model):
     assert chosen.recipe.batch == 128
 
 
-def test_the_papers_constants_without_a_grid():
+def test_constants_without_a_grid():
     def constants(model):
         return plan(scene(train=1, test=0, size=4).changed(network="mlp"), model=model).field_factory.arguments
 
     assert constants("staf")["omega0"] == constants("siren")["omega0"] == 40
     assert constants("finer")["omega0"] == 30
-    assert (constants("wire")["omega0"], constants("wire")["sigma"], constants("gauss")["sigma"]) == (40, 40, 40)
+    assert (constants("wire")["omega0"], constants("wire")["sigma"], constants("gauss")["sigma"]) == (3, 2, 5)
     assert constants("pemlp")["bands"] == 10
     field = plan(scene(train=1, test=0, size=4).changed(network="mlp"), model="siren").field(0)
     assert sum(p.numel() for p in field.parameters()) == 100_484

@@ -77,7 +77,7 @@ SPEC = NetworkSpec(
         "denoising": Settings(5e-3, constants={"bands": 2}),
     },
     scene={
-        "radiance": Settings(2e-3, constants={"activation": "relu", "bands": 10, "directions": "frequencies"}),
+        "radiance": Settings(4e-3, constants={"activation": "relu", "bands": 10, "directions": "frequencies"}),
         "radiance_grid": Settings(1e-2, constants={"activation": "relu"}),
     },
     presets=PRESETS,
