@@ -7,7 +7,8 @@ keeps the runs whose names start with one of some words. Kernels should have bee
 Long runs take what is left of `--limit` where that is less than they are asked for.
 
 Networks without a grid have two runs each (`TRIALS`): the best rate of three of an earlier search, and its neighbour on
-the side that the search left open. The one whose photos are fitted better counts; held-out views do not decide.
+the side that the search left open. The one whose photos are fitted better counts; held-out views do not decide. Plans
+have what was found so, and `--only planned` runs every network by its plan, as other scenes are compared.
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ def fit(
     chosen = with_arguments(plan(scene, budget, device=device.split(":")[0], model=model), **(constants or {}))
     recipe = chosen.recipe if rate is None else chosen.recipe.replace(rate=rate, matrix_rate=rate)
     task, field = Measured(scene.as_planned(recipe)), chosen.field(seed)
+    task.is_grid = network == "grid"
     result = run(task, field, recipe, seed=seed, execution=Execution(device=device), progress=False)
     # What fails below does not lose this.
     print(result.metrics, f"{result.steps} steps in {result.seconds:.1f} s", flush=True)
@@ -108,6 +110,7 @@ class Measured(Radiance):
     """A task that is measured on all held-out views, or on one where the field is fog."""
 
     views = 0
+    is_grid = True
 
     def evaluate(self, predict: Predict) -> Row:
         assert self.signal.test is not None
@@ -115,9 +118,9 @@ class Measured(Radiance):
         shown = self.signal.test.first(1) if is_fog else self.signal.test
         self.views = len(shown)
         measures = self._measured(predict, shown, keep=True)
-        if is_fog:
+        if is_fog or not self.is_grid:
             return measures
-        # Instant-NGP's published figures are of pictures on black.
+        # Instant-NGP's published figures, which grids are set beside, are of pictures on black.
         white, self.background = self.background, torch.zeros_like(self.background)
         measures["psnr_on_black"] = self._measured(predict, shown, keep=False)["psnr"]
         self.background = white
@@ -185,6 +188,10 @@ def runs(scene: staf.Scene, given: argparse.Namespace) -> Iterator[tuple[str, Ca
             name = f"mlp {model} {given.perceptrons:g} s rate {rate:g}"
             chosen = {"seconds": given.perceptrons, "rate": rate, "constants": constants}
             yield name, partial(whole, "mlp", model, **chosen)
+    for seed in given.seeds:
+        for model in MODELS:
+            name = f"planned mlp {model} {given.perceptrons:g} s seed {seed}"
+            yield name, partial(whole, "mlp", model, seconds=given.perceptrons, seed=seed)
     for model in MODELS:
         yield f"decoder {model} {given.decoders:g} s", partial(whole, "grid", model, seconds=given.decoders)
 
