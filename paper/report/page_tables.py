@@ -25,6 +25,7 @@ from paper import EXPERIMENTS
 from paper.report import image_tables
 from paper.report.protocol_table import without_seconds
 from paper.report.restored_images import image_table
+from paper.report.rows import row_name
 from paper.runner import RunResult, load_results
 from staf._tables import Table, mean, number
 
@@ -145,7 +146,7 @@ def seed_table(title: str, results: Sequence[RunResult]) -> Table:
     """A row for each network, protocol and image that has run with more than one seed, best mean first."""
     runs: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     for result in results:
-        key = (result.configuration["model"], result.configuration["protocol"], result.data_name)
+        key = (row_name(result.configuration), result.configuration["protocol"], result.data_name)
         runs[key].append(result.metrics["psnr"])
     several = sorted((item for item in runs.items() if len(item[1]) > 1), key=lambda item: (item[0][2], -mean(item[1])))
     rows = [
@@ -163,7 +164,7 @@ def colour_table(title: str, results: Sequence[RunResult]) -> Table:
     shown = {"psnr": 2, "luma_psnr": 2, "chroma_psnr": 2, "lpips": 4}
     rows = [
         [
-            str(result.configuration["model"]),
+            row_name(result.configuration),
             str(result.configuration["protocol"]),
             result.data_name,
             *(number(result.metrics.get(key, math.nan), digits) for key, digits in shown.items()),

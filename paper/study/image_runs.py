@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paper.data.sources import Source, open_source, source_data
+from paper.measures.interpolation_quality import interpolation_quality
 from paper.measures.perceptual import perceptual_distance, predicted_image
 from paper.measures.run_costs import forget_peak, inference_seconds, peak_memory
 from paper.measures.step_times import clock, smoothed
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from staf.api import Fit
     from staf.planning import Plan
 
-MEASURES = ("psnr", "ssim", "lpips", "while_training_psnr")
+MEASURES = ("psnr", "ssim", "lpips", "interpolation_psnr", "while_training_psnr")
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class ImageRuns:
     version = 1
     protocol = (
         "PSNR, SSIM and LPIPS (AlexNet, v0.1) of the final weights, one fresh pass over all pixels, clamped, peak 1; "
+        "interpolation_psnr is of twice the size against the bicubic enlargement; "
         "while_training_psnr is what the released notebooks print: outputs gathered while the weights change, the best "
         "epoch, not clamped; paper and released: Adam with the constants and rate of each network's authors, samples "
         "at the ends; ours: default plan of as many steps; images that train together share a plan by their size"
@@ -148,7 +150,8 @@ def _fit(signals: Sequence[Any], plan: Plan, run: ImageRun, context: Context) ->
 
 def measures(fit: Fit) -> dict[str, float]:
     """The measures of one fit by name."""
-    found = {**fit.metrics, **perceptual_distance(*predicted_image(fit)), **while_training(fit)}
+    perceptual = perceptual_distance(*predicted_image(fit))
+    found = {**fit.metrics, **perceptual, **interpolation_quality(fit), **while_training(fit)}
     return {name: round(float(value), 6) for name, value in found.items() if name in MEASURES}
 
 

@@ -25,6 +25,7 @@ COLUMNS = (
     Column("psnr", "PSNR", 2),
     Column("ssim", "SSIM", 4),
     Column("lpips", "LPIPS", 5),
+    Column("interpolation_psnr", "between pixels", 1),
     Column("while_training_psnr", "PSNR while training", 2, ("paper", "released")),
 )
 Figure = Callable[[Sequence[RunResult]], Any]
