@@ -98,7 +98,7 @@ def own_constants(model: str, best: Settings, omega0: float) -> list[Settings]:
 
 # A stage has the network, the best settings so far, and the plan's omega0.
 STAGES: dict[str, Stage] = {
-    "rate": lambda model, best, omega0: [best.replaced(rate=rate) for rate in (1.25e-4, 2.5e-4, 5e-4)],
+    "rate": lambda model, best, omega0: [best.replaced(rate=rate) for rate in (1.25e-4, 2.5e-4, 5e-4, 1.5e-3, 3e-3)],
     "band": first_band,
     "omega0": lambda model, best, omega0: [best.replaced(omega0=factor * omega0) for factor in (0.5, 1.5, 2.0)],
     "band, finer": finer_band,

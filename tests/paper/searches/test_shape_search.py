@@ -14,9 +14,9 @@ from staf.kinds import Shape
 
 @pytest.mark.parametrize("model", shape_search.MODELS)
 def test_every_network_has_as_many_trials(model):
-    best = Settings(3e-3, {"omega0": 64.0, "hidden_omega0": 25.0})
+    best = Settings(7e-3, {"omega0": 64.0, "hidden_omega0": 25.0})
     trials = {name: stage(model, best, 40.0) for name, stage in STAGES.items()}
-    assert [len(tried) for tried in trials.values()] == [3, 4, 3, 2, 2, 2, 2]
+    assert [len(tried) for tried in trials.values()] == [5, 4, 3, 2, 2, 2, 2]
     assert all(settings.rate and settings != best for tried in trials.values() for settings in tried)
     assert all(s.arguments["omega0"] == 64.0 for name in ("rate", "band") for s in trials[name]), (
         "what was found is kept"
