@@ -136,6 +136,21 @@ def test_errors_of_colour_are_shown_where_they_were_measured(script):
     assert rows[1][3:] == ["20.00", "21.00", "29.00", "-"]
 
 
+def test_runs_of_other_terms_are_no_seeds_of_each_other(script):
+    def run(terms, psnr, seed=0):
+        document = {
+            "configuration": {"model": "staf", "protocol": "ours", "terms": terms, "seed": seed},
+            "metrics": {"psnr": psnr, "chroma_psnr": 30.0}, "data": {"name": "kodim05"},
+        }  # fmt: skip
+        return RunResult(Path("x"), document)
+
+    runs = [run(2, 20.0), run(5, 22.0), run(5, 24.0, seed=1)]
+    assert script.seed_table("Denoising", runs).rows == [
+        ["staf, 5 terms", "ours", "kodim05", "22.00", "23.00", "24.00", "2"]
+    ]
+    assert {row[0] for row in script.colour_table("Denoising", runs).rows} == {"staf, 2 terms", "staf, 5 terms"}
+
+
 def test_what_was_not_run_is_said(script):
     page = "<!-- table kodak -->\n<!-- end -->\n"
     assert "\nNot run.\n" in script.with_tables(page, {"kodak": Table("Kodak", [], [])})

@@ -82,6 +82,18 @@ def test_many_images_train_together_as_they_do_apart(here):
     assert together.metrics["psnr"] == pytest.approx(np.mean(list(apart.values())), abs=0.02)
 
 
+def test_what_a_network_has_between_the_pixels_is_a_column(here, capsys):
+    """A rough network holds a smooth picture at its pixels and is noise between them; a smooth one is not."""
+    y, x = np.mgrid[:12, :12] / 12
+    np.save("smooth.npy", np.stack([y, x, (x + y) / 2], -1).astype(np.float32))
+    words = ["omega0", "--images", "smooth.npy", "--rows", "omega0 20", "omega0 60", "--width", "32"]
+    words += ["--iterations", "60", "--protocols", "ours", *COMMON, "--no-figures", "--folder", "r"]
+    assert main(words) == 0
+    assert "between pixels, our default" in capsys.readouterr().out
+    found = {r.configuration["row"]["name"]: r.metrics["interpolation_psnr"] for r in load_results("r", "omega0")}
+    assert found["omega0 20"] > found["omega0 60"] + 3
+
+
 def test_lpips_is_a_column_and_a_loss_where_its_weights_are(here, monkeypatch, capsys):
     import torch
     from safetensors.torch import save_file
