@@ -67,17 +67,28 @@ def test_a_denoised_picture_is_planned_by_what_is_seen_of_it():
     assert omega0_of(plan(task)) == omega0_of(plan(seen)) != omega0_of(plan(clean))
 
 
-def test_few_pixels_are_learnt_slower():
-    small, large = (
-        plan(SimpleNamespace(in_features=2, out_features=3, shape=(n, n)), device="cuda") for n in (64, 128)
-    )
-    assert small.recipe.rate == small.recipe.matrix_rate == 5e-4
+@pytest.mark.parametrize("side", [64, 128, 181])
+@pytest.mark.parametrize("model", ["staf", "siren", "finer"])
+def test_few_pixels_are_learnt_slower_where_steps_are_many(model, side):
+    def planned(**budget):
+        photo = SimpleNamespace(in_features=2, out_features=3, shape=(side, side))
+        return plan(photo, Budget(**budget), device="cuda", model=model)
+
+    chosen = planned(steps=150)
+    assert chosen.recipe.rate == chosen.recipe.matrix_rate == 5e-4
     assert (
-        "learning rates of 0.0005, small, so that few pixels do not become noise between them" in small.reasons.values()
+        "learning rates of 0.0005, small, so that few pixels do not become noise between them"
+        in chosen.reasons.values()
     )
-    assert large.recipe.rate == NETWORKS["staf"].rates.full_batch
-    few = plan(SimpleNamespace(in_features=2, out_features=3, shape=(64, 64)), Budget(steps=40))
-    assert small.recipe.rate < few.recipe.rate < large.recipe.rate
+    rates = NETWORKS[model].rates
+    usual = 1e-3 if side == 64 else rates.full_batch
+    assert planned(steps=149).recipe.rate == planned(seconds=0.1).recipe.rate == usual > chosen.recipe.rate
+    assert planned(seconds=10.0).recipe.rate == chosen.recipe.rate, "seconds that hold many steps on any GPU"
+
+
+def test_pictures_that_soap_sees_have_its_rate():
+    photo = SimpleNamespace(in_features=2, out_features=3, shape=(182, 182))
+    assert plan(photo, Budget(steps=500), device="cuda").recipe.rate == NETWORKS["staf"].rates.soap
 
 
 @pytest.mark.parametrize("model", ["staf", "siren", "finer"])
@@ -91,7 +102,7 @@ def test_narrow_networks_are_learnt_faster(model):
     assert rates == sorted(rates, reverse=True)
     assert rates[:2] == [4e-3, 4e-3]
     assert rates[3] == pytest.approx(2e-3, rel=0.03), "0.128 / width"
-    assert rates[4] == rates[5] == (NETWORKS[model].rates.small or (0, NETWORKS[model].rates.full_batch))[1]
+    assert rates[4] == rates[5] == 5e-4
     chosen = planned(64)
     assert chosen.recipe.matrix_rate == chosen.recipe.rate
     assert "parameters are a narrow network" in chosen.reasons["rate"]

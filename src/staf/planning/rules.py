@@ -36,6 +36,9 @@ SOAP_SECONDS = 1e-4
 # Pictures of at most this many pixels, seen whole, are learnt slower: their values are far fewer than the weights, and
 # what large steps do to the rest is noise between the pixels.
 SMALL_POINTS = 2**13
+# So many steps have the time for small rates, with pictures below SOAP_POINTS too. kodim13 at 128x128, 250 steps, at
+# the pixels and between them: STAF at 3e-3 68.1 and 27.9 dB, at 1e-3 68.9 and 29.3, at 5e-4 74.3 and 32.2; SIREN and
+# FINER gain as much by 5e-4 over 1e-3 (docs/recipes.md).
 SMALL_STEPS = 150
 # Muon's rates on pictures suit layers of 128 and 256. Narrower networks want more: at least 0.128 / width, and no more
 # than 4e-3 for that. Photos at 32x32 to 128x128 by STAF, SIREN and FINER of width 16 to 64 end 1 to 12 dB higher, and
@@ -48,6 +51,7 @@ MINI_BATCH_FACTOR = 0.5
 # and 24.2 dB after 30 steps, and at 35.2, 37.4 and 26.1 dB after 200; all networks in docs/results/data/cpu-rates.csv.
 FEW_STEPS = 100
 FEW_SECONDS = 20.0
+SMALL_REASON = "small, so that few pixels do not become noise between them"
 # What an optimiser decides of a recipe.
 OPTIMISER_ENTRIES = ("optimiser", "schedule", "amplitude_rate", "frequency_rate", "phase_rate")
 
@@ -130,15 +134,18 @@ def rate(s: Situation) -> Choice:
         return learning_rate(rates.soap, found_for(s))
     if is_large_picture(s) and rates.short is not None:
         return learning_rate(rates.short, "for few steps")
-    if s.batch is None and s.in_features == 2 and s.points <= SMALL_POINTS and rates.small is not None:
+    seen_whole = s.batch is None and s.in_features == 2
+    has_time = is_long(s) if s.steps is None else s.steps >= SMALL_STEPS
+    if seen_whole and s.points <= SMALL_POINTS and rates.small is not None:
         few, many = rates.small
-        chosen = many if s.steps is not None and s.steps >= SMALL_STEPS else few
-        return by_width(s, chosen, "small, so that few pixels do not become noise between them")
+        return by_width(s, many if has_time else few, SMALL_REASON)
+    if seen_whole and s.points < SOAP_POINTS and has_time and rates.medium is not None:
+        return by_width(s, rates.medium, SMALL_REASON)
     if s.batch is not None and s.on_cpu and s.in_features == 2 and rates.mini_batch is not None:
         few, many = rates.mini_batch
         chosen, length = (few, "few") if is_short(s) else (many, "many")
         return by_width(s, chosen, f"searched for {s.spec.name} as for every network, for {length} steps on a CPU")
-    if s.batch is None and s.in_features == 2 and not s.spec.grid:
+    if seen_whole and not s.spec.grid:
         return by_width(s, rates.full_batch, found_for(s))
     return usual_rate(s)
 

@@ -75,7 +75,7 @@ SPEC = NetworkSpec(
     "Variable-periodic Activation Functions*, 2024",
     # SOAP at 3e-3 falls on some pictures: kodim03, 300 steps, 37.8 dB; kodim06, 400 steps, 31.9 dB, where 200 of Muon
     # have 45.9 dB.
-    rates=Rates(full_batch=1e-3, soap=1e-3, short=1.5e-3, mini_batch=(2e-3, 5e-4), audio_soap=2e-3),
+    rates=Rates(full_batch=1e-3, soap=1e-3, short=1.5e-3, medium=5e-4, mini_batch=(2e-3, 5e-4), audio_soap=2e-3),
     first_layer=SineLayer(factor=0.25, growth=growth, addition=" and more by their biases"),
     restoration={
         "super_resolution": Settings(1e-3, per_pixel=0.0228, constants={"hidden_omega0": 3.57}),

@@ -58,7 +58,7 @@ SPEC = NetworkSpec(
     siren,
     formula=r"$\sin(\omega_0 x)$",
     source="Sitzmann et al., *Implicit Neural Representations with Periodic Activation Functions*, 2020",
-    rates=Rates(full_batch=1e-3, soap=3e-3, short=1.5e-3, mini_batch=(2e-3, 1e-3)),
+    rates=Rates(full_batch=1e-3, soap=3e-3, short=1.5e-3, medium=5e-4, mini_batch=(2e-3, 1e-3)),
     first_layer=SineLayer(spreads=True),
     restoration={
         "super_resolution": Settings(3.05e-4, per_pixel=0.205, constants={"hidden_omega0": 24.7}),

@@ -25,6 +25,7 @@ class Rates:
         soap: SOAP on large pictures; as `full_batch` if not given.
         short: Muon on large pictures that are trained for too few steps for SOAP; as `full_batch` if not given.
         small: Adam and Muon on small pictures, for few steps and for many; as `full_batch` if not given.
+        medium: Adam and Muon on pictures that are too small for SOAP, for many steps; as `full_batch` if not given.
         mini_batch: Adam and Muon on mini-batches of pictures on a CPU, for few steps and for many, from the same search
             for every network (docs/results/data/cpu-rates.csv); half of `full_batch` if not given.
         audio_factor: the rate of Adam and Muon on full batches of audio, as a multiple of `full_batch`.
@@ -38,6 +39,7 @@ class Rates:
     soap: float = 0.0
     short: float | None = None
     small: tuple[float, float] | None = None
+    medium: float | None = None
     mini_batch: tuple[float, float] | None = None
     audio_factor: float = 1.0
     # SOAP on full batches of audio. Half a second of the paper's recording, width 64, 500 steps: STAF at 5e-4, 1e-3,

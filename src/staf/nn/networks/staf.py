@@ -149,6 +149,7 @@ SPEC = NetworkSpec(
         # and 31.0. Blurred: 61.3 and 26.5; 66.5 and 30.7; 64.7 and 39.2. Few steps cannot be that small: of 40, 39.0
         # and 22.9 dB; 35.4 and 33.4; 25.7 and 25.8.
         small=(1e-3, 5e-4),
+        medium=5e-4,
         mini_batch=(2e-3, 1e-3),
         # One second of the paper's recording, 1,000 steps on a GPU: at 3e-3 STAF falls to silence, 18 dB, with first
         # sines of 200 to 1,600 Hz alike; at 2.1e-3 it ends at 75.3 dB, at 1.5e-3 74.3, at 1e-3 68.5, at 6e-4 66.0.
