@@ -59,6 +59,10 @@ def test_the_papers_protocol():
     assert plan_of(seen, SceneRun("ball", "finer", "paper"), "cpu").recipe.rate == 5e-4
     assert plan_of(seen, SceneRun("ball", "siren", "paper", rays=9), "cpu").recipe.batch == 9
     assert prepared(scene, SceneRun("ball", "staf", "grid")).network == "grid"
+    wire, gauss = (plan_of(seen, SceneRun("ball", model, "paper"), "cpu") for model in ("wire", "gauss"))
+    assert (wire.recipe.rate, gauss.recipe.rate) == (3e-4, 3e-4), "the paper's, not those of our plans"
+    wavelet = wire.field_factory.arguments
+    assert (wavelet["omega0"], wavelet["sigma"], gauss.field_factory.arguments["sigma"]) == (40, 40, 40)
 
 
 def test_finers_protocol_has_fewer_smaller_photos_and_wider_layers():
