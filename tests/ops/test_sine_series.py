@@ -8,7 +8,7 @@ import sys
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -58,6 +58,7 @@ def test_every_shape_gives_the_formula(inputs, x_shape, set_shape, name):
     kind=st.sampled_from(["shared", "neuron", "batch", "batch of neurons"]),
     seed=st.integers(0, 2**31),
 )
+@example(points=69, width=177, terms=1, networks=1, kind="shared", seed=497)
 def test_odd_sizes_agree_with_float64(points, width, terms, networks, kind, seed):
     generator = torch.Generator().manual_seed(seed)
     batch = (networks,) if kind.startswith("batch") else ()
@@ -71,9 +72,11 @@ def test_odd_sizes_agree_with_float64(points, width, terms, networks, kind, seed
     expected = by_hand(*exact)
     expected_gradients = torch.autograd.grad(expected, exact, grad.double())
     torch.testing.assert_close(found.double(), expected, rtol=2e-6, atol=1e-5)
-    for mine, true in zip(gradients, expected_gradients, strict=True):
+    for place, (mine, true) in enumerate(zip(gradients, expected_gradients, strict=True)):
         scale = float(true.abs().max()) if true.numel() else 0.0
-        torch.testing.assert_close(mine.double(), true, rtol=1e-5, atol=1e-5 + 1e-5 * scale)
+        # Gradients of parameters are sums of up to 20,000 numbers, which may cancel while their rounding does not.
+        rounding = 1e-8 * float(grad.abs().sum()) if place else 0.0
+        torch.testing.assert_close(mine.double(), true, rtol=1e-5, atol=1e-5 + 1e-5 * scale + rounding)
 
 
 @pytest.mark.parametrize("x_shape", [(0, 3), (4, 0), (0,), (2, 0, 3)])
