@@ -192,8 +192,10 @@ def runs(scene: staf.Scene, given: argparse.Namespace) -> Iterator[tuple[str, Ca
         for model in MODELS:
             name = f"planned mlp {model} {given.perceptrons:g} s seed {seed}"
             yield name, partial(whole, "mlp", model, seconds=given.perceptrons, seed=seed)
-    for model in MODELS:
-        yield f"decoder {model} {given.decoders:g} s", partial(whole, "grid", model, seconds=given.decoders)
+    for seed in given.seeds:
+        for model in MODELS:
+            name = f"decoder {model} {given.decoders:g} s seed {seed}"
+            yield name, partial(whole, "grid", model, seconds=given.decoders, seed=seed)
 
 
 def main() -> None:
@@ -203,7 +205,7 @@ def main() -> None:
         parser.add_argument(f"--long-{network}", type=float, default=seconds, help="seconds of its long run")
     parser.add_argument("--perceptrons", type=float, default=PERCEPTRONS, help="seconds of each network without a grid")
     parser.add_argument("--decoders", type=float, default=DECODER, help="seconds of each activation with a grid")
-    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS, help="of the default's runs and of long ones")
+    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS, help="of every run but the trials")
     given = options(parser)
     scene = staf.open(given.folder, kind="scene")
     measure(runs(scene, given), [], given, {"scene": repr(scene)})

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from staf.kinds.scene.occupancy import OccupancyGrid, occupancy_of
+from staf.kinds.scene.occupancy import OccupancyGrid, cells_for, occupancy_of
+
+DEVICES = ("cpu", "cuda")
 
 
 def ball(points):
@@ -49,6 +51,23 @@ def test_parts_look_at_every_cell_in_turn():
         grid.update(density, parts=4)
     assert looked == [128] * 4
     assert (grid.density == 9).all()
+
+
+def test_what_is_gone_is_forgotten_as_fast_by_parts():
+    """A cell that is looked at at every fourth update forgets as much at that look as at four."""
+    grid = OccupancyGrid(resolution=8, step=0.05)
+    grid.update(lambda points: torch.full((len(points),), 9.0))
+    for _ in range(4):
+        grid.update(lambda points: torch.zeros(len(points)), parts=4)
+    torch.testing.assert_close(grid.density, torch.full((8, 8, 8), 9.0 * 0.95**4))
+
+
+def test_cells_are_a_few_steps_long_where_there_is_time():
+    sizes = {
+        device: [cells_for(3.4641 / samples, device) for samples in (64, 256, 512, 1024, 4096)] for device in DEVICES
+    }
+    assert sizes == {"cpu": [16, 64, 64, 64, 64], "cuda": [16, 64, 128, 256, 256]}
+    assert OccupancyGrid(step=3.4641 / 256).resolution == 64
 
 
 def test_a_checkpoint_continues_with_the_same_points():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -10,8 +11,10 @@ from torch import Tensor
 from staf._typing import Bool, Float
 
 Density = Callable[[Tensor], Tensor]
-# Cells along a side, by type of device.
-RESOLUTION = {"cpu": 64, "cuda": 128}
+# Cells along a side, at most, by type of device. Of lego's photos at 800x800 that were left out, 38 s on an H200 show
+# 34.96 dB with 128 cells, 35.53 dB with 256 and 35.35 dB with 512; at 400x400, 12 s, 35.45 dB with 128 and 35.59 dB
+# with 256 (benchmarks/results/scene-cells-h200-2026-11-18.json).
+MOST_CELLS = {"cpu": 64, "cuda": 256}
 # Points whose density is computed together.
 CHUNK = {"cpu": 2**16, "cuda": 2**20}
 
@@ -20,7 +23,8 @@ class OccupancyGrid:
     """Density in the cells of a grid over [-1, 1]^3, a running maximum, and which cells count as occupied.
 
     A cell is occupied if its density takes more than `threshold` of the light on a step of a ray, or more than
-    the mean cell's does, whichever is less. All are occupied before the first update.
+    the mean cell's does, whichever is less. All are occupied before the first update. By default a cell is two to
+    four steps long.
 
     >>> grid = OccupancyGrid(resolution=8, step=0.1)
     >>> grid.update(lambda x: 100.0 * (x[:, 0] > 0))
@@ -38,7 +42,7 @@ class OccupancyGrid:
         device: torch.device | str = "cpu",
         seed: int = 0,
     ) -> None:
-        resolution = resolution or RESOLUTION.get(torch.device(device).type, RESOLUTION["cuda"])
+        resolution = resolution or cells_for(step, device)
         shape = (resolution, resolution, resolution)
         self.resolution, self.step, self.threshold, self.decay = resolution, step, threshold, decay
         self.density = torch.zeros(shape, device=device)
@@ -50,16 +54,16 @@ class OccupancyGrid:
     def update(self, density: Density, *, parts: int = 1) -> None:
         """Look at the density somewhere in each cell of one part of `parts`, another part each time, and decide.
 
-        Nothing here waits for the device.
+        What a cell was found to hold counts less at each look, by `decay` to the power of `parts`. Nothing here waits
+        for the device.
         """
         flat = self.density.view(-1)
-        flat.mul_(self.decay)
         chunk = CHUNK.get(flat.device.type, CHUNK["cuda"]) * parts
         for start in range(self.updates % parts, flat.numel(), chunk):
             index = torch.arange(start, min(start + chunk, flat.numel()), parts, device=flat.device)
             # A field that diverges must not empty the grid for the weights that are kept.
             found = density(self._points(index)).to(flat).nan_to_num(nan=0.0)
-            flat[index] = torch.maximum(flat[index], found)
+            flat[index] = torch.maximum(flat[index] * self.decay**parts, found)
         self.updates += 1
         self.decide()
 
@@ -103,6 +107,16 @@ class OccupancyGrid:
             raise ValueError(f"the occupancy grid was kept on another kind of device: {error}") from None
         if self.updates:
             self.decide()
+
+
+def cells_for(step: float, device: torch.device | str) -> int:
+    """Cells along a side of [-1, 1]^3, a power of two, each two to four steps long where a device has time for so many.
+
+    >>> cells_for(2 * 3**0.5 / 1024, "cuda"), cells_for(2 * 3**0.5 / 256, "cuda"), cells_for(2 * 3**0.5 / 1024, "cpu")
+    (256, 64, 64)
+    """
+    most = MOST_CELLS.get(torch.device(device).type, MOST_CELLS["cuda"])
+    return min(most, 2 ** max(0, int(math.log2(1 / step))))
 
 
 def occupancy_of(

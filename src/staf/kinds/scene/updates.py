@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from staf.training.state import State
 
 # Steps between two looks at which cells hold matter; all cells are looked at for the first UPDATE_ALL steps, a quarter
-# of them each time later.
+# of them or fewer each time later, at most MOST_LOOKS.
 UPDATE_EVERY = 16
 UPDATE_ALL = 256
 PARTS = 4
+MOST_LOOKS = 2**21
 # Looks after which the room for samples is fitted to the steps since then.
 FIT_EVERY = 4
 
@@ -40,10 +41,11 @@ class UpdateScene:
             return
         self._next = state.step + self.every
         module = state.field
-        parts = 1 if state.step <= UPDATE_ALL else PARTS
-        self.task.grid.update(lambda points: density_of(module, points), parts=parts)
+        grid = self.task.grid
+        parts = 1 if state.step <= UPDATE_ALL else max(PARTS, grid.density.numel() // MOST_LOOKS)
+        grid.update(lambda points: density_of(module, points), parts=parts)
         self.task.photos.rotate()
-        if self.task.grid.updates % FIT_EVERY == 0:
+        if grid.updates % FIT_EVERY == 0:
             for room in self._rooms():
                 room.fit()
 
