@@ -62,6 +62,22 @@ def test_what_is_gone_is_forgotten_as_fast_by_parts():
     torch.testing.assert_close(grid.density, torch.full((8, 8, 8), 9.0 * 0.95**4))
 
 
+def test_a_block_is_looked_at_once_for_all_its_cells():
+    grid, looked = OccupancyGrid(resolution=8, step=0.05), []
+
+    def density(points):
+        looked.append(points)
+        return 10 + points[:, 0].sign() + 2 * points[:, 1].sign() + 4 * points[:, 2].sign()
+
+    grid.update(density, block=4)
+    (points,) = looked
+    assert len(points) == 8
+    found = torch.tensor([3.0, 11, 7, 15, 5, 13, 9, 17]).view(2, 2, 2)
+    assert torch.equal(grid.density, found.repeat_interleave(4, 0).repeat_interleave(4, 1).repeat_interleave(4, 2))
+    with pytest.raises(ValueError, match="block must divide 8, the cells along a side, got 3"):
+        grid.update(density, block=3)
+
+
 def test_cells_are_a_few_steps_long_where_there_is_time():
     sizes = {
         device: [cells_for(3.4641 / samples, device) for samples in (64, 256, 512, 1024, 4096)] for device in DEVICES

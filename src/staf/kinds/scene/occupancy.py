@@ -51,19 +51,26 @@ class OccupancyGrid:
         self._generator = torch.Generator(device).manual_seed(seed)
 
     @torch.no_grad()
-    def update(self, density: Density, *, parts: int = 1) -> None:
+    def update(self, density: Density, *, parts: int = 1, block: int = 1) -> None:
         """Look at the density somewhere in each cell of one part of `parts`, another part each time, and decide.
 
-        What a cell was found to hold counts less at each look, by `decay` to the power of `parts`. Nothing here waits
-        for the device.
+        What a cell was found to hold counts less at each look, by `decay` to the power of `parts`. With a `block`, one
+        point is looked at for all cells of a cube with so many a side. Nothing here waits for the device.
         """
-        flat = self.density.view(-1)
-        chunk = CHUNK.get(flat.device.type, CHUNK["cuda"]) * parts
-        for start in range(self.updates % parts, flat.numel(), chunk):
-            index = torch.arange(start, min(start + chunk, flat.numel()), parts, device=flat.device)
+        if self.resolution % block:
+            raise ValueError(f"block must divide {self.resolution}, the cells along a side, got {block}")
+        size, device = self.resolution // block, self.density.device
+        cells = self.density.view(size, block, size, block, size, block)
+        chunk = CHUNK.get(device.type, CHUNK["cuda"]) * parts
+        for start in range(self.updates % parts, size**3, chunk):
+            index = torch.arange(start, min(start + chunk, size**3), parts, device=device)
+            x, y, z = index // size**2, index // size % size, index % size
+            inside = torch.rand((len(index), 3), generator=self._generator, device=device)
+            points = (torch.stack([x, y, z], -1) + inside) * (2 / size) - 1
             # A field that diverges must not empty the grid for the weights that are kept.
-            found = density(self._points(index)).to(flat).nan_to_num(nan=0.0)
-            flat[index] = torch.maximum(flat[index] * self.decay**parts, found)
+            found = density(points).to(self.density).nan_to_num(nan=0.0)
+            held = cells[x, :, y, :, z] * self.decay**parts
+            cells[x, :, y, :, z] = torch.maximum(held, found[:, None, None, None])
         self.updates += 1
         self.decide()
 
@@ -79,13 +86,6 @@ class OccupancyGrid:
         """The occupied cells and their neighbours: where to look for thin matter that the last looks have missed."""
         matter = self.occupied[None, None].float()
         return torch.nn.functional.max_pool3d(matter, 3, stride=1, padding=1)[0, 0] > 0
-
-    def _points(self, index: Tensor) -> Float[Tensor, "n 3"]:
-        """A point somewhere in each cell."""
-        size = self.resolution
-        corner = torch.stack([index // size**2, index // size % size, index % size], -1)
-        inside = torch.rand(corner.shape, generator=self._generator, device=index.device)
-        return (corner + inside) * (2 / size) - 1
 
     def tensors(self) -> dict[str, Tensor]:
         """What a checkpoint keeps."""

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from staf.kinds.scene.task import Radiance
     from staf.training.state import State
 
-# Steps between two looks at which cells hold matter; all cells are looked at for the first UPDATE_ALL steps, a quarter
-# of them or fewer each time later, at most MOST_LOOKS.
+# Steps between two looks at which cells hold matter. For the first UPDATE_ALL steps all cells are looked at, in blocks
+# where they are more than FIRST_LOOKS, later a part of them: a quarter, or at most LATER_LOOKS.
 UPDATE_EVERY = 16
 UPDATE_ALL = 256
 PARTS = 4
-MOST_LOOKS = 2**21
+FIRST_LOOKS, LATER_LOOKS = 2**21, 2**20
 # Looks after which the room for samples is fitted to the steps since then.
 FIT_EVERY = 4
 
@@ -42,8 +42,8 @@ class UpdateScene:
         self._next = state.step + self.every
         module = state.field
         grid = self.task.grid
-        parts = 1 if state.step <= UPDATE_ALL else max(PARTS, grid.density.numel() // MOST_LOOKS)
-        grid.update(lambda points: density_of(module, points), parts=parts)
+        parts, block = looks(grid.resolution, is_early=state.step <= UPDATE_ALL)
+        grid.update(lambda points: density_of(module, points), parts=parts, block=block)
         self.task.photos.rotate()
         if grid.updates % FIT_EVERY == 0:
             for room in self._rooms():
@@ -64,6 +64,20 @@ class UpdateScene:
 
     def _rooms(self) -> tuple[Room, Room]:
         return self.task.looked_at, self.task.trained_on
+
+
+def looks(resolution: int, *, is_early: bool) -> tuple[int, int]:
+    """In how many parts a grid is looked at, and for how many cells along a side of a block at once.
+
+    >>> looks(64, is_early=True), looks(256, is_early=True), looks(64, is_early=False), looks(256, is_early=False)
+    ((1, 1), (1, 2), (4, 1), (16, 1))
+    """
+    if not is_early:
+        return max(PARTS, resolution**3 // LATER_LOOKS), 1
+    block = 1
+    while (resolution // block) ** 3 > FIRST_LOOKS and resolution % (2 * block) == 0:
+        block *= 2
+    return 1, block
 
 
 def density_of(module: nn.Module | Predict, points: Tensor) -> Tensor:
