@@ -57,18 +57,6 @@ def test_the_finest_cells_follow_the_photos():
     assert cells[4] == 2048
 
 
-def test_long_fits_of_large_photos_have_more_entries():
-    def entries(size, seconds):
-        one = scene(train=1, test=0, size=8)
-        cameras = one.train.cameras.resized(width=size, height=size)
-        one = one.with_photos(dataclasses.replace(one.train, cameras=cameras), None)
-        return plan(one, Budget(seconds=seconds), device="cuda").field_factory.arguments["log2_entries"]
-
-    long, short = 2 * FOUR_RAYS_SECONDS * 64, 0.5 * FOUR_RAYS_SECONDS * 64
-    assert (entries(4000, 2 * FOUR_RAYS_SECONDS * 4000**2), entries(4000, short)) == (21, 19)
-    assert entries(100, 2 * FOUR_RAYS_SECONDS * 100**2) == entries(100, long) == 19
-
-
 def test_the_table_is_drawn_to_zero_where_steps_are_many():
     one = scene(train=1, test=0, size=4)
     assert plan(one, device="cuda").recipe.table_decay == 1e-7

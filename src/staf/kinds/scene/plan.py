@@ -29,9 +29,6 @@ GRID = {
     "cpu": {"log2_entries": 15, "levels": 8, "finest": 256},
     "cuda": {"log2_entries": 19, "levels": 16, "finest": 2048},
 }
-# Where a long fit has the finest grid, its rows are shared by fewer cells. After 38 s on lego at 800x800 so many
-# entries are worth 0.05 dB more in fewer steps (benchmarks/results/scene-cells-h200-2026-11-18.json).
-LONG_ENTRIES = 21
 # Cells of the finest level along the side of a pixel, at least; of lego's photos that were left out, 1024 cells show
 # 34.8 dB after 9 s, and 2048 cells 34.5 dB; after 15 s they show 35.7 dB, and 512 cells 35.5 dB.
 CELLS_PER_PIXEL, LEAST_CELLS = 2.0, 128
@@ -56,14 +53,11 @@ def grid_network(s: Situation) -> Choice:
     """A hash grid and two small perceptrons of the model's layers."""
     size = dict(GRID[_device(s)])
     if not s.on_cpu:
-        published = size["finest"]
-        size["finest"] = min(published, finest_cells(s.signal))
-        if is_long(s) and size["finest"] == published:
-            size["log2_entries"] = LONG_ENTRIES
+        size["finest"] = min(size["finest"], finest_cells(s.signal))
     settings = _settings(s, "radiance_grid")
     reason = (
-        f"a hash grid of {size['levels']} levels up to {size['finest']} cells a side and of 2^{size['log2_entries']} "
-        f"entries, and perceptrons of {s.spec.name} layers for density and colour: the best quality for the time"
+        f"a hash grid of {size['levels']} levels up to {size['finest']} cells a side, and perceptrons of {s.spec.name} "
+        "layers for density and colour: the best quality for the time"
     )
     return Choice(reason, arguments={**settings.constants, **size}, spec=SCENE_NETWORKS["radiance_grid"])
 
@@ -131,16 +125,10 @@ def rays(s: Situation) -> Choice:
     seconds, given = s.budget.seconds, s.signal.subpixels
     if given is not None:
         return Choice(f"pixels are the mean of {counted(given**2, 'ray')}, as asked")
-    if not is_long(s):
+    if s.on_cpu or seconds is None or seconds < FOUR_RAYS_SECONDS * s.points:
         return Choice("one ray through the centre of each pixel")
     reason = f"pixels are the mean of 4 rays, because {seconds:g} seconds are long for {counted(s.points, 'pixel')}"
     return Choice(reason, recipe={"subpixels": 2})
-
-
-def is_long(s: Situation) -> bool:
-    """Whether a fit on a GPU has seconds enough for its photos to be seen finely."""
-    seconds = s.budget.seconds
-    return not s.on_cpu and seconds is not None and seconds >= FOUR_RAYS_SECONDS * s.points
 
 
 def samples(s: Situation) -> Choice:
