@@ -50,7 +50,7 @@ class Radiance:
     Args:
         scene: photos, cameras and box.
         samples: of one step, at most; by default 2^17 on a GPU and 2^14 on a CPU, times the rays of a pixel.
-        resolution: cells along a side of the occupancy grid; by default cells of two to four steps, at most 64 on a CPU.
+        resolution: cells along a side of the occupancy grid; by default `occupancy.cells_for` of the step.
         most_bytes: photos beyond so many bytes take turns on the device.
     """
 
