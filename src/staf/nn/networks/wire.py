@@ -50,9 +50,10 @@ def wire(
     )
 
 
-# The wavelet's largest value is exp(omega0^2 / (2 sigma0)^2), 9.5 for the published 30 and 10, and each layer feeds it
-# to the next. 48x48 kodim13, width 96, 150 full batches of SOAP at 3e-3: 40.1 dB with 15 for all three, 38.1 with 20,
-# 39.4 with 10; Adam at 1e-3 to 5e-3 has 13.1 dB with 30 and 10, and 19.7 with 30 and 30.
+# The wavelet's largest value is exp(omega0^2 / (2 sigma0)^2), 9.5 for the 30 and 10 of its authors' class and 1.12 for
+# the 20 and 30 of their scripts, and each layer feeds it to the next. 48x48 kodim13, width 96, 150 full batches of SOAP
+# at 3e-3: 40.1 dB with 15 for all three, 38.1 with 20, 39.4 with 10; Adam at 1e-3 to 5e-3 has 13.1 dB with 30 and 10,
+# and 19.7 with 30 and 30.
 PLANNED = {"omega0": 15.0, "hidden_omega0": 15.0, "sigma0": 15.0}
 
 # Its authors' scripts; 30 and 10 are the defaults of their class, with which no script of theirs runs.
@@ -100,7 +101,8 @@ SPEC = NetworkSpec(
     summary="complex Gabor wavelet, 1D or 2D",
     rows=(
         Row(
-            "`omega0=30`, `hidden_omega0=30`, `sigma0=10` (NeRF: 40, 40, 40)",
+            "`omega0=30`, `hidden_omega0=30`, `sigma0=10`, the defaults of its authors' class (their scripts: 20, 20, "
+            "30 for images, 10, 10, 40 for shapes, 40, 40, 40 for NeRF)",
             "torch's, complex",
             99_915,
             note=" (width 181)",
