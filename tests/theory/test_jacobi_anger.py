@@ -11,7 +11,7 @@ import torch
 from scipy.special import jv
 from torch import nn
 
-from staf.nn import SineSeries, siren, staf
+from staf.nn import Sine, SineSeries, siren, staf
 from staf.theory import jacobi_anger as ja
 
 
@@ -177,3 +177,80 @@ def test_the_bound_refuses_what_the_expansion_refuses() -> None:
         ja.truncation_bound([0.5], 3, truncation="sphere")
     with pytest.raises(ValueError, match="order must be at least 0, got -1"):
         ja.truncation_bound([0.5], -1)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+@pytest.mark.parametrize("name", ["layers.0.weight", "activations.0.phase", "activations.1.phase", "output.bias"])
+def test_parameters_that_are_not_finite_are_refused(name: str, value: float) -> None:
+    field = two_layers()
+    with torch.no_grad():
+        field.get_parameter(name).view(-1)[0] = value
+    with pytest.raises(ValueError, match=r"field must have finite parameters .* got NaN or infinity in matrix [123]"):
+        ja.expand(field, 2)
+
+
+def test_weights_that_need_too_many_orders_are_refused() -> None:
+    field = two_layers()
+    with torch.no_grad():
+        field.layers[1].weight.fill_(1e6)
+        field.activation(0).amplitude.fill_(1.0)
+        field.activation(1).frequency.fill_(1.0)
+    with pytest.raises(ValueError, match=r"Omega C W .* at most 10,000 in size, got 1e\+06.*smaller hidden_omega0"):
+        ja.expand(field, 2)
+    with pytest.raises(ValueError, match="weights must be at most 10,000 in size, got 10001"):
+        ja.truncation_bound([1.0, -10_001.0], 2)
+    with torch.no_grad():
+        field.layers[1].weight.fill_(1e4)
+    expansion = ja.expand(field, 2)
+    assert (error(field, expansion, 2) <= expansion.error_bound).all()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("truncation", ["ball", "box"])
+def test_bounds_too_large_for_a_float_are_infinite_without_a_warning(truncation: str) -> None:
+    assert ja._power_tail(1e300, 1) == math.inf
+    assert ja._power_tail(2000.0, 1001) == math.inf
+    assert math.isfinite(ja.truncation_bound([1400.0, 0.0], 3, truncation=truncation))
+    weights = np.append(np.full(400, 1400.0), 0.0)
+    assert ja.truncation_bound(weights, 3, truncation=truncation) == math.inf
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_unit_that_is_not_read_adds_no_error() -> None:
+    first, second, output = (nn.Linear(a, b, dtype=torch.float64) for a, b in ((1, 400), (400, 2), (2, 2)))
+    field = nn.Sequential(first, Sine(1.0), second, Sine(1.0), output)
+    with torch.no_grad():
+        second.weight.fill_(1400.0)
+        output.weight[0] = 0.0
+    assert ja.expand(field, 0).error_bound.tolist() == [0.0, math.inf]
+
+
+@pytest.mark.filterwarnings("error")
+def test_bounds_of_the_smallest_weights() -> None:
+    assert 0 <= ja._power_tail(5e-324, 1) < 1e-300
+    assert ja.truncation_bound([5e-324, 0.0], 1) < 1e-300
+    # The first term of the tail leads: 2 (w/2)^3 / 3!.
+    assert ja._power_tail(1e-4, 2) == pytest.approx(2 * (5e-5) ** 3 / 6, rel=1e-4)
+
+
+@pytest.mark.filterwarnings("error")
+def test_amplitude_bounds_at_weight_zero_and_high_orders() -> None:
+    assert ja.amplitude_bound([[0, 0], [0, 1], [2, 0]], [0.0, 1.0]).tolist() == pytest.approx([1.0, 0.5, 0.0])
+    assert ja.grouped_amplitude_bound([[0, 0], [0, 1]], 0.0, [0.0, 1.0], [1.0]).tolist() == [1.0, 0.0]
+    for order in (170, 171, 400):
+        expected = math.exp(order * math.log(50.0) - math.lgamma(order + 1))
+        assert ja.grouped_amplitude_bound([[order]], 100.0, [1.0], [1.0])[0] == pytest.approx(expected, rel=1e-11)
+    assert ja.grouped_amplitude_bound([[200]], 1e300, [1.0], [1.0])[0] == math.inf
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_bounds_refuse_what_is_not_finite(value: float) -> None:
+    with pytest.raises(ValueError, match=f"weights must be finite, got {value}"):
+        ja.truncation_bound([1.0, value], 2)
+    with pytest.raises(ValueError, match=f"weights must be finite, got {value}"):
+        ja.amplitude_bound([[1, 0]], [1.0, value])
+    for position, name in enumerate(("frequency", "amplitude", "weights")):
+        arguments = [1.0, [1.0], [1.0]]
+        arguments[position] = value if position == 0 else [value]
+        with pytest.raises(ValueError, match=f"{name} must be finite, got {value}"):
+            ja.grouped_amplitude_bound([[1]], *arguments)

@@ -149,3 +149,30 @@ def test_dtype_follows_the_field_and_others_are_refused() -> None:
         kronecker_equivalent(gauss(2, 3, width=4))
     with pytest.raises(TypeError, match="CoordinateMLP, or a Sequential"):
         kronecker_equivalent(nn.Linear(2, 2))
+
+
+@pytest.mark.parametrize("omega0", [1e39, -1e39, 1e-50])
+def test_a_factor_that_does_not_fit_the_dtype_is_refused(omega0: float) -> None:
+    with pytest.raises(ValueError, match=r"omega0 must be finite and not 0 in torch.float32.* got -?1e"):
+        kronecker_equivalent(network(2).float(), omega0=omega0)
+    plain = kronecker_equivalent(network(2), omega0=omega0)
+    assert largest_error(network(2), plain) < 1e-11
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_parameters_that_are_not_finite_are_refused(value: float) -> None:
+    field = network(2)
+    with torch.no_grad():
+        field.layers[1].weight[0, 0] = value
+    with pytest.raises(ValueError, match=r"layers.1.weight of the equivalent is not finite in torch.float64"):
+        kronecker_equivalent(field)
+
+
+def test_products_that_overflow_the_dtype_are_refused() -> None:
+    field = network(2).float()
+    with torch.no_grad():
+        field.activation(0).amplitude.fill_(1e30)
+        field.activation(1).frequency.fill_(1e30)
+    with pytest.raises(ValueError, match=r"is not finite in torch.float32.*field.double\(\)"):
+        kronecker_equivalent(field)
+    kronecker_equivalent(field.double())

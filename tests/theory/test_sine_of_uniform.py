@@ -111,3 +111,31 @@ def test_high_orders_and_tiny_frequencies() -> None:
         y = math.sin(b)
         assert law.cdf([y - 1e-6, y + 1e-6], 1e-14, b).tolist() == [0.0, 1.0]
     assert law.arcsine_distance(1e-14, 0.7) == pytest.approx(law.arcsine_distance(0.0, 0.7), abs=0.05)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("function", [law.roots, law.density, law.cdf])
+def test_what_has_no_answer_is_refused_alike(function) -> None:
+    with pytest.raises(ValueError, match="y must be numbers, got NaN"):
+        function([0.0, math.nan], 1.0, 0.0)
+    for a, b, got in ((1.0, math.nan, "b = nan"), (math.inf, 0.0, "a = inf"), (math.nan, 0.0, "a = nan")):
+        with pytest.raises(ValueError, match=f"a and b must be finite, got {got}"):
+            function([0.0], a, b)
+    for a, b, got in ((1e20, 0.0, r"\|a\| = 1e\+20"), (-1e20, 0.0, r"\|a\| = 1e\+20"), (1.0, -1e20, r"\|b\| = 1e\+20")):
+        with pytest.raises(ValueError, match=rf"a and b must be at most 1e\+15 in size, got {got}"):
+            function([0.0], a, b)
+
+
+def test_the_largest_frequencies_that_are_resolved() -> None:
+    assert int(law.roots(0.0, 1e15, 0.3)) == pytest.approx(2e15 / math.pi, rel=1e-12)
+    assert float(law.density(0.0, 1e15, 0.3)) == pytest.approx(1 / math.pi, rel=1e-12)
+    assert float(law.cdf(0.0, 1e15, 0.3)) == pytest.approx(0.5, abs=1e-12)
+
+
+@pytest.mark.filterwarnings("error")
+def test_one_entry_of_an_array_is_enough_to_refuse() -> None:
+    with pytest.raises(ValueError, match="a and b must be finite, got b = -inf"):
+        law.cdf(0.0, [1.0, 2.0], [0.0, -math.inf])
+    for a in (math.nan, math.inf):
+        with pytest.raises(ValueError, match=f"a and b must be finite, got a = {a}"):
+            law.arcsine_distances([1.0, a], 0.0)

@@ -40,6 +40,8 @@ Array = NDArray[np.float64]
 Truncation = Literal["ball", "box"]
 # e to this power is still a float.
 LARGEST_LOGARITHM = 700.0
+# The sums over J_k(w) have about 1.4 w terms, one step of a Python loop each.
+LARGEST_WEIGHT = 10_000.0
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,7 @@ def expand(
     """Expand a network with two activated layers (linear or activated output) to |k|_1 <= order, or max|k_j| <= order.
 
     `ball` has Delannoy(m, order) terms and `box` (2 order + 1)^m: both only for small networks (m = terms x width).
+    The second layer's weights Wbar = Omega C W may be at most 10,000 in size.
     """
     network = read_network(field)
     if len(network.layers) != 2 or any(network.skips) or network.encoding is not None:
@@ -94,7 +97,15 @@ def expand(
             "field must have two activated layers, no skip and no encoding; got "
             f"{len(network.layers)} layers, skips {list(network.skips)}, encoding {network.encoding!r}"
         )
-    (first, phase), (second, shift), (output, bias) = ((w.numpy(), b.numpy()) for w, b in equivalent_matrices(network))
+    matrices = [(w.numpy(), b.numpy()) for w, b in equivalent_matrices(network)]
+    for number, pair in enumerate(matrices, start=1):
+        if not all(np.isfinite(array).all() for array in pair):
+            raise ValueError(
+                "field must have finite parameters with finite products Omega C W, got NaN or infinity in matrix "
+                f"{number} of 3 of its Kronecker equivalent"
+            )
+    (first, phase), (second, shift), (output, bias) = matrices
+    _require_weights(second, "the weights Omega C W of field's second layer")
     orders = _orders(first.shape[0], order, truncation, limit)
     # alpha[n, i] e^{i bbar_i}, summed over the units i with the output weights, one input unit j at a time.
     table = signed_bessel(order, second)
@@ -103,7 +114,10 @@ def expand(
         alpha *= table[orders[:, j] + order, :, j]
     amplitudes = np.exp(1j * orders @ phase)[:, None] * (alpha @ (np.exp(1j * shift)[:, None] * output.T))
     tails = np.array([truncation_bound(row, order, truncation=truncation) for row in second])
-    return Expansion(orders, orders @ first, amplitudes, bias, np.abs(output) @ tails)
+    # A unit that is not read adds nothing, even where its own bound is infinite.
+    with np.errstate(over="ignore", invalid="ignore"):
+        bound = np.where(output == 0, 0.0, np.abs(output) * tails).sum(1)
+    return Expansion(orders, orders @ first, amplitudes, bias, bound)
 
 
 def signed_bessel(order: int, x: ArrayLike) -> Array:
@@ -124,11 +138,9 @@ def amplitude_bound(orders: ArrayLike, weights: ArrayLike) -> Array:
     0.5
     """
     k = np.abs(np.atleast_2d(np.asarray(orders, dtype=np.int64)))
-    half = np.abs(np.asarray(weights, dtype=np.float64)) / 2
-    factorial = np.array([math.lgamma(n + 1) for n in range(int(k.max(initial=0)) + 1)])
-    with np.errstate(divide="ignore"):
-        logarithm = np.where(k == 0, 0.0, k * np.log(half) - factorial[k])
-    return np.exp(np.minimum(logarithm, 0.0).sum(1))
+    w = np.abs(np.asarray(weights, dtype=np.float64))
+    _require_finite(w, "weights")
+    return np.exp(np.minimum(_log_power(w / 2, k) - _log_factorial(k), 0.0).sum(1))
 
 
 def grouped_amplitude_bound(orders: ArrayLike, frequency: float, amplitude: ArrayLike, weights: ArrayLike) -> Array:
@@ -144,10 +156,13 @@ def grouped_amplitude_bound(orders: ArrayLike, frequency: float, amplitude: Arra
     c, w = np.abs(np.asarray(amplitude, dtype=np.float64)), np.abs(np.asarray(weights, dtype=np.float64))
     if k.shape[1] != c.size * w.size:
         raise ValueError(f"orders must have {c.size * w.size} columns, terms x width, got {k.shape[1]}")
+    for name, values in (("frequency", np.asarray(frequency, dtype=np.float64)), ("amplitude", c), ("weights", w)):
+        _require_finite(values, name)
     blocks = k.reshape(len(k), c.size, w.size)
-    factorial = np.vectorize(math.factorial, otypes=[float])(k).prod(1)
-    grouped = abs(frequency) ** k.sum(1) * (c ** blocks.sum(2)).prod(1)
-    return grouped * ((w / 2) ** blocks).prod((1, 2)) / factorial
+    logarithm = _log_power(np.abs(np.float64(frequency)), k.sum(1)) + _log_power(c, blocks.sum(2)).sum(1)
+    logarithm += _log_power(w / 2, blocks).sum((1, 2)) - _log_factorial(k).sum(1)
+    with np.errstate(over="ignore"):
+        return np.exp(logarithm)
 
 
 def truncation_bound(weights: ArrayLike, order: int, *, truncation: Truncation = "ball") -> float:
@@ -155,15 +170,16 @@ def truncation_bound(weights: ArrayLike, order: int, *, truncation: Truncation =
 
     `box` (max|k_j| <= order): sum_j R_j prod_{i != j} S_i, with S = sum_k |J_k| and R = 2 sum_{k > order} |J_k|.
     `ball` (|k|_1 <= order): the coefficients above z^order of prod_j (|J_0| + 2 |J_1| z + 2 |J_2| z^2 + ...).
-    Sums over k run until (|w|/2)^k / k! is below 1e-30, and the rest is added by that bound.
+    Sums over k run until (|w|/2)^k / k! is below 1e-30, and the rest is added by that bound. Weights may be at most
+    10,000 in size. The bound is infinite where prod_j S_j is too large for a float.
 
     >>> truncation_bound([0.5, 0.5, 0.3, 0.2], 8, truncation="box") < 1e-9
     True
     """
     _require_truncation(order, truncation)
     w = np.abs(np.asarray(weights, dtype=np.float64))
-    if not np.isfinite(w).all():
-        raise ValueError("weights must be finite, got an infinite or undefined entry")
+    _require_finite(w, "weights")
+    _require_weights(w, "weights")
     top = order + 1
     while _power_tail(float(w.max(initial=0.0)), top) > 1e-30:
         top += 1
@@ -171,13 +187,21 @@ def truncation_bound(weights: ArrayLike, order: int, *, truncation: Truncation =
     magnitudes[1:] *= 2
     rest = np.array([_power_tail(float(v), top) for v in w])
     sums = magnitudes.sum(0) + rest
-    others = np.array([np.delete(sums, j).prod() for j in range(len(w))])
+    with np.errstate(over="ignore"):
+        total = sums.prod()
+    if not np.isfinite(total):
+        return math.inf
+    # Every S is at least 1 (the squares of J_k sum to 1), so that no product without one of them is larger.
+    others = total / sums
     if truncation == "box":
         return float(((magnitudes[order + 1 :].sum(0) + rest) * others).sum())
-    product = np.ones(1)
-    for j in range(len(w)):
-        product = np.convolve(product, magnitudes[:, j])
-    return float(product[order + 1 :].sum() + (rest * others).sum())
+    # Coefficients up to z^order one by one, all higher ones as their sum.
+    low, high = np.ones(1), 0.0
+    for column, whole in zip(magnitudes.T, magnitudes.sum(0), strict=True):
+        above = column[::-1].cumsum()[::-1]
+        high = high * whole + float(low @ above[order + 1 - np.arange(len(low))])
+        low = np.convolve(low, column[: order + 1])[: order + 1]
+    return float(high + (rest * others).sum())
 
 
 def jacobi_anger_data(samples: int = 1024, order: int = 14, seed: int = 0) -> dict[str, Any]:
@@ -238,11 +262,35 @@ def _power_tail(weight: float, order: int) -> float:
     """A bound on 2 sum_{k > order} (w/2)^k / k!: its first term times a geometric series."""
     if weight == 0:
         return 0.0
-    half, k = weight / 2, order + 1
-    ratio, logarithm = half / (k + 1), k * math.log(half) - math.lgamma(k + 1)
+    k = order + 1
+    # log(w) - log(2), since w/2 is 0 for the smallest float.
+    ratio, logarithm = weight / 2 / (k + 1), k * (math.log(weight) - math.log(2)) - math.lgamma(k + 1)
     if ratio >= 1 or logarithm > LARGEST_LOGARITHM:
         return math.inf
     return 2 * math.exp(logarithm) / (1 - ratio)
+
+
+def _log_power(base: Array, exponent: NDArray[np.int64]) -> Array:
+    """The logarithm of base^exponent for a base of at least 0, with 0^0 = 1."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(exponent == 0, 0.0, exponent * np.log(base))
+
+
+def _log_factorial(k: NDArray[np.int64]) -> Array:
+    return np.asarray(np.vectorize(math.lgamma, otypes=[np.float64])(k + 1.0))
+
+
+def _require_finite(values: Array, name: str) -> None:
+    if not (finite := np.isfinite(values)).all():
+        raise ValueError(f"{name} must be finite, got {values[~finite].flat[0]}")
+
+
+def _require_weights(weights: Array, name: str) -> None:
+    if (largest := float(np.abs(weights).max(initial=0.0))) > LARGEST_WEIGHT:
+        raise ValueError(
+            f"{name} must be at most {LARGEST_WEIGHT:,.0f} in size, got {largest:g}: orders up to about the weight "
+            "matter, too many to sum; use a smaller hidden_omega0 or smaller weights"
+        )
 
 
 def _require_truncation(order: int, truncation: str) -> None:

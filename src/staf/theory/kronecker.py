@@ -112,15 +112,17 @@ def kronecker_equivalent(field: nn.Module, *, omega0: float = 1.0, linear_units:
 
     Args:
         field: a `CoordinateMLP` or `Sequential` of sine-series (or sine) layers; any depth, sharing and output.
-        omega0: factor inside the equivalent's sines; its weights are divided by it.
+        omega0: factor inside the equivalent's sines, finite and not 0 in `field`'s dtype; weights are divided by it.
         linear_units: allow identity units, which skips need.
 
     Equality is to rounding: about 4e-15 in float64 at frequencies up to 3, ten times more per layer at frequencies near
     30. In float32 at such frequencies the two diverge as any two roundings of the field would.
     """
-    if not math.isfinite(omega0) or omega0 == 0:
-        raise ValueError(f"omega0 must be finite and not 0, got {omega0}")
     network = read_network(field)
+    reference = next(field.parameters())
+    factor = float(torch.tensor(omega0, dtype=reference.dtype))
+    if not math.isfinite(factor) or factor == 0:
+        raise ValueError(f"omega0 must be finite and not 0 in {reference.dtype}, the dtype of field; got {omega0}")
     if any(network.skips) and not linear_units:
         raise ValueError(
             f"field has skips (z = rho(a) + a) at layers {[i for i, s in enumerate(network.skips) if s]}: a is "
@@ -132,7 +134,6 @@ def kronecker_equivalent(field: nn.Module, *, omega0: float = 1.0, linear_units:
     identity = [width if skip else 0 for width, skip in zip(widths, network.skips, strict=True)]
     scaled = [_divide(pair, omega0, units) for pair, units in zip(matrices[:-1], identity, strict=True)]
     plain = PlainSineNetwork([*scaled, matrices[-1]], identity, omega0=omega0, encoding=network.encoding)
-    reference = next(field.parameters())
     plain = plain.to(device=reference.device, dtype=reference.dtype)
     for name, parameter in plain.named_parameters():
         if not bool(torch.isfinite(parameter).all()):

@@ -20,6 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 TURNS = (np.pi / 2, -np.pi / 2)
+# Above it neighbouring floats are 1/8 or more apart: too coarse to place a x + b within a period of the sine.
+LARGEST_ARGUMENT = 1e15
 
 
 def moment(order: int, a: float, b: float) -> float:
@@ -48,11 +50,9 @@ def roots(y: ArrayLike, a: float, b: float) -> NDArray[np.int64]:
     [1, 3, 1]
     """
     _require_nonzero(a)
-    if not (math.isfinite(a) and math.isfinite(b)):
-        raise ValueError(f"a and b must be finite, got a = {a}, b = {b}")
     values = np.asarray(y, dtype=np.float64)
-    if np.isnan(values).any():
-        raise ValueError("y must be numbers, got NaN, which has no number of roots")
+    _require_numbers(values)
+    _require_resolved(a, b)
     inside = np.abs(values) <= 1
     rising = np.arcsin(np.clip(values, -1, 1))
     low, high = b - abs(a), b + abs(a)
@@ -89,6 +89,8 @@ def cdf(y: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
     """
     values, centre = np.asarray(y, dtype=np.float64), np.asarray(b, dtype=np.float64)
     reach = np.abs(np.asarray(a, dtype=np.float64))
+    _require_numbers(values)
+    _require_resolved(a, b)
     half = np.arcsin(np.clip(values, -1, 1))
     length = np.pi + 2 * half
 
@@ -147,6 +149,7 @@ def arcsine_distances(a: ArrayLike, b: ArrayLike) -> Array:
     >>> arcsine_distances([math.pi, 2 * math.pi], 0.3).round(12).tolist()
     [0.0, 0.0]
     """
+    _require_resolved(a, b)
     first, second = np.broadcast_arrays(np.abs(np.asarray(a, dtype=np.float64)), np.asarray(b, dtype=np.float64))
     low, high = np.sin(second - first), np.sin(second + first)
     at_low = np.abs(cdf(low, first, second) - arcsine_cdf(low))
@@ -198,3 +201,20 @@ def siren_claim_data(frequencies: ArrayLike | None = None, phases: int = 181) ->
 def _require_nonzero(a: float) -> None:
     if a == 0:
         raise ValueError("a must not be 0: sin(b) is then a constant, which has no density; got a = 0")
+
+
+def _require_numbers(y: Array) -> None:
+    if np.isnan(y).any():
+        raise ValueError("y must be numbers, got NaN")
+
+
+def _require_resolved(a: ArrayLike, b: ArrayLike) -> None:
+    for name, given in (("a", a), ("b", b)):
+        value = np.asarray(given, dtype=np.float64)
+        if not (finite := np.isfinite(value)).all():
+            raise ValueError(f"a and b must be finite, got {name} = {value[~finite].flat[0]}")
+        if (large := np.abs(value).max(initial=0.0)) > LARGEST_ARGUMENT:
+            raise ValueError(
+                f"a and b must be at most {LARGEST_ARGUMENT:.0e} in size, got |{name}| = {large}: float64 does not "
+                "resolve the sine's period there"
+            )
