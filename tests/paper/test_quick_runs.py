@@ -74,6 +74,19 @@ def test_every_experiment_runs_quickly_with_torch_and_numpy_alone(quick_results)
         assert all(np.isfinite(list(r.metrics.values())).all() for r in results), name
 
 
+def test_a_quick_run_has_lpips_in_a_loss_without_its_weights(quick_results):
+    results = load_results(quick_results / "lpips-training-quick", "lpips-training")
+    assert {result.configuration["perceptual"] for result in results} == {0.0, 0.03}
+    assert all(result.metrics["lpips"] > 0 for result in results)
+    plain, with_lpips = (
+        next(r.metrics for r in results if r.configuration["protocol"] == "ours" and r.configuration["perceptual"] == w)
+        for w in (0.0, 0.03)
+    )
+    assert plain != with_lpips
+    kodak = load_results(quick_results / "kodak-quick", "kodak")
+    assert not any("lpips" in result.metrics for result in kodak), "random weights are of that study alone"
+
+
 def test_a_quick_run_of_scenes_has_a_view_of_each_network(quick_results):
     results = load_results(quick_results / "nerf-quick", "nerf")
     assert {result.configuration["protocol"] for result in results} == {"ours", "paper"}

@@ -112,6 +112,37 @@ def test_lpips_is_a_column_and_a_loss_where_its_weights_are(here, monkeypatch, c
     assert plain.metrics["psnr"] != with_lpips.metrics["psnr"]
 
 
+def test_random_weights_of_lpips_are_of_quick_runs_without_others_alone(here, monkeypatch):
+    import os
+
+    from paper.experiments.lpips_training import RandomLPIPS, random_weights
+
+    def experiment(*words):
+        arguments = parser(["lpips-training", *words]).parse_args(["lpips-training", *words, "--folder", "r"])
+        return load("lpips-training").sweep(arguments)[0]
+
+    np.save("wide.npy", np.zeros((8, 16, 3), np.uint8))
+    quick, plain = experiment("--images", "wide.npy", "--quick"), experiment("--images", "wide.npy")
+    assert isinstance(quick, RandomLPIPS)
+    assert not isinstance(plain, RandomLPIPS)
+    assert open_source(quick.sources["wide"], "wide").shape == (32, 64)
+    assert open_source(plain.sources["wide"], "wide").shape == (8, 16)
+    seen = []
+    monkeypatch.setattr(ImageRuns, "run", lambda *_: seen.append(os.environ["STAF_LPIPS_WEIGHTS"]))
+    quick.run(None, None)
+    assert seen == [quick.weights]
+    assert "STAF_LPIPS_WEIGHTS" not in os.environ
+    monkeypatch.setenv("STAF_LPIPS_WEIGHTS", str(random_weights(here / "own.safetensors")))
+    quick.run(None, None)
+    assert os.environ["STAF_LPIPS_WEIGHTS"] == str(here / "own.safetensors")
+    assert not isinstance(experiment("--images", "wide.npy", "--quick"), RandomLPIPS)
+
+
+def test_what_the_paper_says_without_a_number_is_not_printed_as_one():
+    (table,) = load("hash-grid").tables([])
+    assert [row[:2] for row in table.rows] == [["staf", "> 100"], ["siren", "about 38"], ["hash grid", "about 70"]]
+
+
 def test_without_weights_a_loss_of_lpips_says_how_to_get_them(here, capsys):
     np.save("square.npy", np.random.default_rng(0).integers(0, 256, (32, 32, 3), np.uint8))
     words = ["lpips-training", "--images", "square.npy", "--iterations", "1", "--protocols", "ours"]
