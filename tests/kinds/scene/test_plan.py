@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from staf.kinds.scene.plan import FOUR_RAYS_SECONDS
+from staf.kinds.scene.plan import LONG_SECONDS, MORE_PIXELS, RAYS
 from staf.nn import NETWORKS, SCENE_NETWORKS
 from staf.planning import Budget, plan
 from tests.kinds.scene.small import scene
@@ -65,19 +65,39 @@ def test_the_table_is_drawn_to_zero_where_steps_are_many():
 
 def test_long_fits_on_a_gpu_have_four_rays_a_pixel():
     one = scene(train=2, test=0, size=8)
-    long = Budget(seconds=2 * FOUR_RAYS_SECONDS * 128)
+    long = Budget(seconds=2 * LONG_SECONDS["rays"] * 128)
 
     def rays(changed, budget, device="cuda"):
         recipe = plan(changed, budget, device=device).recipe
         return changed.as_planned(recipe).subpixels
 
     assert rays(one, long) == 2
-    assert rays(one, Budget(seconds=0.5 * FOUR_RAYS_SECONDS * 128)) == 1
+    assert rays(one, Budget(seconds=0.5 * LONG_SECONDS["rays"] * 128)) == 1
     assert rays(one, Budget(steps=1000)) == rays(one, long, "cpu") == rays(one.changed(network="mlp"), long) == 1
     assert rays(one.changed(subpixels=1), long) == 1
     assert rays(one.changed(subpixels=3), Budget(steps=1)) == 3
     assert "mean of 4 rays, because" in plan(one, long, device="cuda").reasons["rays"]
     assert "subpixels" not in plan(one, Budget(steps=1)).recipe.to_plain()
+
+
+def test_long_fits_of_finer_photos_have_more_pixels_in_a_step():
+    one = scene(train=1, test=0, size=8, ray_samples=None)
+    cameras = one.train.cameras.resized(width=800, height=800)
+    fine = one.with_photos(dataclasses.replace(one.train, cameras=cameras), None)
+    seconds = LONG_SECONDS["pixels"] * fine.points
+
+    def chosen(changed, budget, device="cuda"):
+        recipe = plan(changed, budget, device=device).recipe
+        return recipe.batch, changed.as_planned(recipe).subpixels
+
+    few, many = RAYS["cuda"], MORE_PIXELS * RAYS["cuda"]
+    assert chosen(fine, Budget(seconds=seconds)) == chosen(fine.changed(subpixels=1), Budget(seconds=9e9)) == (many, 1)
+    assert chosen(fine, Budget(seconds=0.9 * seconds)) == chosen(fine, Budget(steps=10**6)) == (few, 1)
+    assert chosen(fine.changed(subpixels=2), Budget(seconds=9e9)) == (few, 2)
+    assert chosen(fine.changed(network="mlp"), Budget(seconds=9e9)) == (few, 1)
+    assert chosen(fine, Budget(seconds=9e9), "cpu") == (RAYS["cpu"], 1)
+    assert "65,536 pixels" in (reason := plan(fine, Budget(seconds=seconds), device="cuda").reasons["batch"])
+    assert "because" in reason
 
 
 def test_rays_are_sampled_about_once_a_pixel():

@@ -253,6 +253,14 @@ def test_divergence_keeps_the_best_weights():
     assert np.isfinite(result.metrics["psnr"])
 
 
+def test_a_step_of_more_pixels_has_room_for_their_samples():
+    def most(pixels, **changes):
+        one = scene(train=1, test=0, size=8).changed(**changes)
+        return Radiance(one.as_planned(recipe(1, batch=pixels))).points_of_step
+
+    assert (most(2**5), most(2**12), most(2**12, subpixels=2), most(2**20)) == (2**14, 2**15, 2**17, 2**16)
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("subpixels", [1, 2])
 def test_a_captured_step_trains(subpixels):

@@ -32,10 +32,12 @@ GRID = {
 # Cells of the finest level along the side of a pixel, at least; of lego's photos that were left out, 1024 cells show
 # 34.8 dB after 9 s, and 2048 cells 34.5 dB; after 15 s they show 35.7 dB, and 512 cells 35.5 dB.
 CELLS_PER_PIXEL, LEAST_CELLS = 2.0, 128
-# Seconds for each pixel of the photos from which pixels are the mean of four rays. With 2.1e-6 of them, which are 30 s
-# for lego's photos on an H200, those that were left out show 36.1 dB by one ray and 36.5 dB by four; after 20 to 24 s
-# they were about equal (docs/results/scenes.md).
-FOUR_RAYS_SECONDS = 2e-6
+# A long fit on a GPU has four rays for each pixel or, where samples of a ray are farther apart than pixels, four times
+# as many pixels in a step; it is long from so many seconds for each pixel of the photos on. Views of lego's validation
+# split, H200: at 400x400, 34 s, four rays show 36.6 dB and more pixels 36.3 dB; at 800x800, 55 s, four rays show
+# 35.3 dB, more pixels 36.0 dB and neither 35.5 dB (docs/results/scenes.md).
+LONG_SECONDS = {"rays": 2e-6, "pixels": 8e-7}
+MORE_PIXELS = 4
 # Samples along the diagonal of the box, at most and at least. One for each pixel's side are enough; for photos of
 # 400x400 these are the paper's 1,024. A CPU gets further with few: of lego's photos at 100x100 that were left out it
 # shows 21.7 dB after 30 s with 256 samples, and 18.7 dB with 1,024 (docs/results/scenes.md).
@@ -114,33 +116,52 @@ def precision(s: Situation) -> Choice:
 
 
 def batch(s: Situation) -> Choice:
-    """How many rays a step sees."""
-    pixels = min(RAYS[_device(s)], s.points)
-    reason = f"steps of up to {counted(pixels, 'pixel')}, whose rays go through the cells that hold matter"
+    """How many pixels a step sees."""
+    pixels, why = RAYS[_device(s)], ""
+    if s.signal.network == "grid" and _more_for(s) == "pixels":
+        pixels, why = MORE_PIXELS * pixels, _because_long(s)
+    pixels = min(pixels, s.points)
+    reason = f"steps of up to {counted(pixels, 'pixel')}, whose rays go through the cells that hold matter{why}"
     return Choice(reason, recipe={"batch": pixels})
 
 
 def rays(s: Situation) -> Choice:
     """How many rays go through a pixel."""
-    seconds, given = s.budget.seconds, s.signal.subpixels
+    given = s.signal.subpixels
     if given is not None:
         return Choice(f"pixels are the mean of {counted(given**2, 'ray')}, as asked")
-    if s.on_cpu or seconds is None or seconds < FOUR_RAYS_SECONDS * s.points:
+    if _more_for(s) != "rays":
         return Choice("one ray through the centre of each pixel")
-    reason = f"pixels are the mean of 4 rays, because {seconds:g} seconds are long for {counted(s.points, 'pixel')}"
-    return Choice(reason, recipe={"subpixels": 2})
+    return Choice(f"pixels are the mean of 4 rays{_because_long(s)}", recipe={"subpixels": 2})
+
+
+def _more_for(s: Situation) -> str | None:
+    """What a long fit has more of: `rays` of a pixel or `pixels` of a step; None where it is not long."""
+    if s.on_cpu or s.budget.seconds is None or (s.signal.subpixels or 1) > 1:
+        return None
+    wanted, count = _samples_along(s)
+    more = "rays" if count >= wanted else "pixels"
+    return more if s.budget.seconds >= LONG_SECONDS[more] * s.points else None
+
+
+def _because_long(s: Situation) -> str:
+    return f", because {s.budget.seconds:g} seconds are long for {counted(s.points, 'pixel')}"
 
 
 def samples(s: Situation) -> Choice:
     """At how many places a ray is sampled."""
-    given = s.signal.ray_samples
-    if given is not None:
-        return Choice(f"rays are sampled at {given:,} places along the diagonal of the box, as asked")
-    along = 2 ** math.ceil(math.log2(math.sqrt(3) * pixels_across(s.signal)))
-    count = max(LEAST_SAMPLES, min(along, MOST_SAMPLES[_device(s)]))
-    why = "one or more for each pixel" if count >= along else "the most on this device"
+    wanted, count = _samples_along(s)
+    if s.signal.ray_samples is not None:
+        return Choice(f"rays are sampled at {count:,} places along the diagonal of the box, as asked")
+    why = "one or more for each pixel" if count >= wanted else "the most on this device"
     reason = f"rays are sampled at {count:,} places along the diagonal of the box: {why}"
     return Choice(reason, recipe={"ray_samples": count})
+
+
+def _samples_along(s: Situation) -> tuple[int, int]:
+    """Places along the diagonal of the box of which each pixel has one or more, and those that a ray is sampled at."""
+    wanted = 2 ** math.ceil(math.log2(math.sqrt(3) * pixels_across(s.signal)))
+    return wanted, s.signal.ray_samples or max(LEAST_SAMPLES, min(wanted, MOST_SAMPLES[_device(s)]))
 
 
 def budget(s: Situation) -> Choice:

@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from staf.kinds.scene.signal import Scene
     from staf.training.state import State
 
-# Samples of one step on each type of device, at most; rays that do not fit are left out of that step. So many times as
-# many are looked at, to see which of them light reaches: behind the first surface lie two thirds of them.
-SAMPLES = {"cpu": 2**14, "cuda": 2**17}
+# Samples of one step: for each of its pixels, and on each type of device at least and at most, times the rays of a
+# pixel. Rays that do not fit are left out of that step. So many times as many are looked at, to see which of them light
+# reaches: behind the first surface lie two thirds of them.
+SAMPLES_OF_PIXEL = 8
+SAMPLES = {"cpu": (2**14, 2**16), "cuda": (2**17, 2**19)}
 LOOKED_AT = 4
 # Samples that less light than this reaches are not trained on.
 STOP = 1e-3
@@ -49,7 +51,8 @@ class Radiance:
 
     Args:
         scene: photos, cameras and box.
-        samples: of one step, at most; by default 2^17 on a GPU and 2^14 on a CPU, times the rays of a pixel.
+        samples: of one step, at most; by default 8 for each of its rays, where it has 2^14 to 2^16 pixels on a GPU, or
+            2^11 to 2^13 on a CPU.
         resolution: cells along a side of the occupancy grid; by default `occupancy.cells_for` of the step.
         most_bytes: photos beyond so many bytes take turns on the device.
     """
@@ -232,7 +235,9 @@ class Radiance:
 
     def _rooms(self, device: torch.device | str) -> tuple[Room, Room]:
         """Room for the samples that are looked at, and for those that are trained on."""
-        most = self._samples or SAMPLES.get(torch.device(device).type, SAMPLES["cuda"]) * self.rays
+        least, limit = SAMPLES.get(torch.device(device).type, SAMPLES["cuda"])
+        wanted = SAMPLES_OF_PIXEL * (self.signal.pixels_of_step or 0)
+        most = self._samples or min(max(least, wanted), limit) * self.rays
         return Room(LOOKED_AT * most, device), Room(most, device)
 
     def _draw(self, pixels: int) -> tuple[Tensor, Tensor]:
