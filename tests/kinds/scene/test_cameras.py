@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from staf.kinds.scene.cameras import Cameras, looking_at, nearest_to_axes, orbit, upwards
+from staf.kinds.scene.cameras import Cameras, looking_at, nearest_to_axes, orbit, spread, upwards
 from staf.signals import SignalError
 from tests.kinds.scene import procedural
 
@@ -65,6 +65,19 @@ def test_an_orbit_is_closed_and_looks_at_the_scene():
     steps = (path.positions - path.positions.roll(1, 0)).norm(dim=1)
     assert steps.max() - steps.min() < 1e-4
     assert nearest_to_axes(path).norm() < 1e-3
+
+
+def test_parallel_axes_are_met_nearest_to_where_one_says():
+    one = looking_at(torch.tensor([[3.0, 0.0, 0.0]]), torch.zeros(3), angle=0.7, height=4, width=4)
+    torch.testing.assert_close(nearest_to_axes(one), torch.zeros(3))
+    torch.testing.assert_close(nearest_to_axes(one, torch.tensor([1.0, 5.0, 0.0])), torch.tensor([1.0, 0.0, 0.0]))
+    assert spread(one) == pytest.approx(0, abs=1e-6)
+    path = orbit(one, 6, torch.tensor([1.0, 5.0, 0.0]))
+    torch.testing.assert_close((path.positions - torch.tensor([1.0, 0.0, 0.0])).norm(dim=1), torch.full((6,), 2.0))
+    # Two at right angles.
+    two = looking_at(3 * torch.eye(3)[:2], torch.zeros(3), angle=0.7, height=4, width=4)
+    assert spread(two) == pytest.approx(0.5, abs=1e-6)
+    assert nearest_to_axes(two, torch.ones(3)).norm() < 1e-5
 
 
 def test_upwards_is_the_axis_that_cameras_nearly_agree_on():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -54,6 +55,20 @@ def test_a_scene_without_held_out_views_says_so(folder):
     opened = staf.open(folder)
     assert opened.test is None
     assert "no views are held out" in opened.notes[0]
+    assert "list them in transforms_test.json (Blender) or in test_filenames" in opened.notes[0]
+
+
+@pytest.mark.parametrize("change", [{"poses": 1.5}, {"focal": 1.1}, {"centre": 1.1}, {"distortion": None}])
+def test_content_is_that_of_photos_and_cameras(change):
+    one = scene(train=2, test=0, size=6)
+    cameras = replace(one.train.cameras, distortion=torch.tensor([[0.1, 0.0, 0.0, 0.0]] * 2))
+    first = one.with_photos(replace(one.train, cameras=cameras), None)
+    ((name, factor),) = change.items()
+    other = replace(cameras, **{name: None if factor is None else getattr(cameras, name) * factor})
+    second = one.with_photos(replace(one.train, cameras=other), None)
+    contents = [each.metadata()["content"] for each in (one, first, second)]
+    assert contents[1] != contents[2]
+    assert first.with_photos(first.train, None).metadata()["content"] == contents[1]
 
 
 def test_photos_can_be_made_smaller_on_the_way_in(folder):
@@ -153,7 +168,7 @@ def test_paths_and_sizes():
         ({"frames": 3}, "frames are those of a path"),
         ({"views": [3]}, "views must be between 0 and 2"),
         ({"views": [0], "path": "orbit"}, "views or a path, not both"),
-        ({"size": (0, 4)}, "size must be between 1"),
+        ({"size": (0, 4)}, "the size of a picture must be between 1"),
     ):
         with pytest.raises(SignalError, match=message):
             one.render(ball, **arguments)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,11 +10,12 @@ import torch
 from torch import Tensor
 
 from staf._typing import Float, Int
+from staf.kinds.scene.lens import LARGEST_ERROR, border_error, undistorted
 from staf.signals.errors import SignalError
 
-MOST_CAMERAS, MOST_PIXELS = 100_000, 2**15
-# Fixed-point steps that take lens distortion back; each gains a digit or more for the lenses of cameras.
-UNDISTORT_STEPS = 12
+MOST_CAMERAS, LONGEST_SIDE = 100_000, 2**15
+# Pixels of one picture: a rendering holds a few dozen bytes for each.
+MOST_PIXELS = 2**26
 # The cosine of 25 degrees: cameras spread over a half-sphere at random lean by less.
 NEARLY_AN_AXIS = 0.906
 
@@ -102,16 +103,16 @@ class Cameras:
         return replace(self, poses=torch.cat([self.poses[:, :, :3], position[..., None]], -1))
 
     def resized(self, *, width: int, height: int) -> Cameras:
-        """The same cameras for pictures of another size, with the same view from left to right.
+        """The same cameras for pictures of another size, which show all that is seen, and more on two sides.
 
         >>> camera = looking_at(torch.tensor([[0.0, -4.0, 0.0]]), torch.zeros(3), angle=1.0, height=4, width=4)
-        >>> camera.resized(width=8, height=4).centre.tolist()
-        [[4.0, 2.0]]
+        >>> wide = camera.resized(width=8, height=4)
+        >>> wide.centre.tolist(), torch.equal(wide.focal, camera.focal)
+        ([[4.0, 2.0]], True)
         """
-        if min(width, height) < 1 or max(width, height) > MOST_PIXELS:
-            raise SignalError(f"size must be between 1 and {MOST_PIXELS:,} pixels a side, got {width}x{height}")
-        factor = width / self.width
-        shift = torch.tensor([0.0, (height - self.height * factor) / 2]).to(self.centre)
+        check_size(width, height)
+        factor = min(width / self.width, height / self.height)
+        shift = torch.tensor([width - self.width * factor, height - self.height * factor]).to(self.centre) / 2
         return replace(self, focal=self.focal * factor, centre=self.centre * factor + shift, height=height, width=width)
 
     def to_plain(self) -> dict[str, Any]:
@@ -130,7 +131,7 @@ class Cameras:
         """
         count = len(data["poses"])
         height, width = int(data["height"]), int(data["width"])
-        if not 1 <= count <= MOST_CAMERAS or not (1 <= height <= MOST_PIXELS and 1 <= width <= MOST_PIXELS):
+        if not 1 <= count <= MOST_CAMERAS or not (1 <= height <= LONGEST_SIDE and 1 <= width <= LONGEST_SIDE):
             raise SignalError(f"{count} cameras of {width}x{height} pixels are not of a scene")
         shapes = {"poses": (count, 3, 4), "focal": (count, 2), "centre": (count, 2), "distortion": (count, 4)}
         tensors: dict[str, Tensor] = {}
@@ -140,7 +141,25 @@ class Cameras:
             tensors[name] = torch.tensor(data[name], dtype=torch.float32)
             if tuple(tensors[name].shape) != shape or not bool(tensors[name].isfinite().all()):
                 raise SignalError(f"{name} of cameras must be {shape} numbers, got {tuple(tensors[name].shape)}")
-        return cls(tensors["poses"], tensors["focal"], tensors["centre"], tensors.get("distortion"), height, width)
+        cameras = cls(tensors["poses"], tensors["focal"], tensors["centre"], tensors.get("distortion"), height, width)
+        cameras.check_lenses()
+        return cameras
+
+    def check_lenses(self, names: Sequence[str] | None = None) -> None:
+        """Refuse a lens whose distortion cannot be taken back all over its picture; `names` are those of the views."""
+        if self.distortion is None:
+            return
+        size = {"height": self.height, "width": self.width}
+        error = border_error(self.focal, self.centre, self.distortion, **size)
+        worst = int(error.argmax())
+        if not float(error[worst]) <= LARGEST_ERROR:
+            terms = zip(("k1", "k2", "p1", "p2"), self.distortion[worst].tolist(), strict=True)
+            lens = ", ".join(f"{name} {value:g}" for name, value in terms)
+            where = f"view {worst}" if names is None else names[worst]
+            raise SignalError(
+                f"{where}: lens distortion of {lens} cannot be inverted up to the border of {self.width}x{self.height} "
+                "pixels: correct it, or undistort the photos first"
+            )
 
     def to(self, device: torch.device | str) -> Cameras:
         """The same cameras on another device."""
@@ -161,35 +180,13 @@ class Cameras:
         )
 
 
-def undistorted(points: Float[Tensor, "n 2"], distortion: Float[Tensor, "n 4"]) -> Float[Tensor, "n 2"]:
-    """Points of an ideal picture, at unit focal length, whose distorted images are `points`.
-
-    Solves x = p - shift(x) by fixed-point steps, where shift is OpenCV's radial and tangential distortion.
-
-    >>> ideal = torch.tensor([[0.3, -0.2]])
-    >>> lens = torch.tensor([[0.1, 0.01, 0.001, 0.002]])
-    >>> torch.allclose(undistorted(distorted(ideal, lens), lens), ideal, atol=1e-6)
-    True
-    """
-    ideal = points
-    for _ in range(UNDISTORT_STEPS):
-        ideal = points - (distorted(ideal, distortion) - ideal)
-    return ideal
-
-
-def distorted(points: Float[Tensor, "n 2"], distortion: Float[Tensor, "n 4"]) -> Float[Tensor, "n 2"]:
-    """Where a lens puts the points of an ideal picture at unit focal length (OpenCV's k1, k2, p1, p2)."""
-    x, y = points.unbind(-1)
-    k1, k2, p1, p2 = distortion.unbind(-1)
-    square = x * x + y * y
-    radial = 1 + square * (k1 + square * k2)
-    return torch.stack(
-        [
-            x * radial + 2 * p1 * x * y + p2 * (square + 2 * x * x),
-            y * radial + p1 * (square + 2 * y * y) + 2 * p2 * x * y,
-        ],
-        -1,
-    )
+def check_size(width: int, height: int) -> None:
+    """Refuse the size of a picture without pixels, or with too many."""
+    if not (min(width, height) >= 1 and max(width, height) <= LONGEST_SIDE and width * height <= MOST_PIXELS):
+        raise SignalError(
+            f"the size of a picture must be between 1 and {LONGEST_SIDE:,} pixels a side, and at most {MOST_PIXELS:,} "
+            f"pixels in all, got {width}x{height}"
+        )
 
 
 def looking_at(
@@ -221,18 +218,25 @@ def looking_at(
     )
 
 
-def orbit(cameras: Cameras, count: int) -> Cameras:
+def orbit(cameras: Cameras, count: int, towards: Float[Tensor, " 3"] | None = None) -> Cameras:
     """A closed path around the point nearest to the cameras' axes, at their mean height and distance.
+
+    Where these axes are parallel, so that many points are, it is the one nearest to `towards`.
 
     >>> around = looking_at(3 * torch.eye(3)[:2], torch.zeros(3), angle=0.7, height=8, width=8)
     >>> path = orbit(around, 4)
     >>> [round(float(p.norm()), 3) for p in path.positions]
     [3.0, 3.0, 3.0, 3.0]
     """
-    middle, up = nearest_to_axes(cameras), upwards(cameras)
+    middle, up = nearest_to_axes(cameras, towards), upwards(cameras)
     offset = cameras.positions - middle
-    level = (offset @ up).mean()
-    radius = (offset.norm(dim=1).mean().square() - level.square()).clamp(min=0).sqrt()
+    level, distance = (offset @ up).mean(), offset.norm(dim=1).mean()
+    radius = (distance.square() - level.square()).clamp(min=0).sqrt()
+    if not float(radius) > 1e-4 * max(float(distance), float(cameras.positions.abs().max())):
+        raise SignalError(
+            f"an orbit has the mean distance of the cameras from what they look at, which is {float(radius):g} here: "
+            "give cameras of your own (staf render: --camera)"
+        )
     # Two directions across, the first as near to x as can be.
     start = torch.eye(3).to(up)[int(up.abs()[0] > 0.9)]
     first = torch.nn.functional.normalize(start - (start @ up) * up, dim=0)
@@ -256,11 +260,29 @@ def upwards(cameras: Cameras) -> Float[Tensor, " 3"]:
     return mean
 
 
-def nearest_to_axes(cameras: Cameras) -> Float[Tensor, " 3"]:
-    """The point whose distances to the cameras' axes have the smallest sum of squares."""
-    axis = cameras.poses[:, :, 2].double()
-    across = torch.eye(3, dtype=axis.dtype, device=axis.device) - axis[:, :, None] * axis[:, None, :]
-    total = across.sum(0)
-    # Cameras that all look the same way meet nowhere: the smallest solution is taken.
-    point = torch.linalg.pinv(total) @ (across @ cameras.positions.double()[..., None]).sum(0)[:, 0]
-    return point.to(cameras.poses)
+def nearest_to_axes(cameras: Cameras, towards: Float[Tensor, " 3"] | None = None) -> Float[Tensor, " 3"]:
+    """The point whose distances to the cameras' axes have the smallest sum of squares.
+
+    Cameras that all look the same way have many such points: of these the one nearest to `towards` (the origin).
+    """
+    across = _across(cameras)
+    start = across.new_zeros(3) if towards is None else towards.to(across)
+    offset = cameras.positions.to(across) - start
+    # Axes within a twentieth of a degree count as parallel: poses are given to about seven digits.
+    inverse = torch.linalg.pinv(across.sum(0), rtol=1e-6, hermitian=True)
+    return (start + inverse @ (across @ offset[..., None]).sum(0)[:, 0]).to(cameras.poses)
+
+
+def spread(cameras: Cameras) -> float:
+    """How far the cameras' axes are from parallel: the mean squared sine of their angles with the nearest direction.
+
+    >>> spread(looking_at(3 * torch.eye(3)[:1], torch.zeros(3), angle=0.7, height=8, width=8)) < 1e-6
+    True
+    """
+    return float(torch.linalg.eigvalsh(_across(cameras).mean(0))[0])
+
+
+def _across(cameras: Cameras) -> Float[Tensor, "v 3 3"]:
+    """The projection across each camera's axis."""
+    axis = torch.nn.functional.normalize(cameras.poses[:, :, 2].double(), dim=-1)
+    return torch.eye(3, dtype=axis.dtype, device=axis.device) - axis[:, :, None] * axis[:, None, :]

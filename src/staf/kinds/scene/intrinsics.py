@@ -10,29 +10,32 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from staf.kinds.scene.cameras import Cameras
+from staf.kinds.scene.cameras import Cameras, check_size
 from staf.signals.errors import SignalError
 
 LENS = ("k1", "k2", "p1", "p2")
 # Terms and models of lenses that are not computed: a photo read without them would be fitted to wrong rays.
 OTHER_LENS = ("k3", "k4", "k5", "k6")
+# Beyond it float32 and pixels have nothing to do with each other.
+LARGEST = 1e18
 CAMERA_MODELS = ("OPENCV", "PINHOLE", "SIMPLE_PINHOLE", "RADIAL", "SIMPLE_RADIAL", "PERSPECTIVE")
 
 
 @dataclass(frozen=True)
 class Frame:
-    """One photo as its file of poses describes it."""
+    """One photo as its file of poses describes it; `where` names it in messages."""
 
     path: Path
     pose: np.ndarray
     numbers: Mapping[str, object]
+    where: str
 
 
 def cameras_of(document: Mapping[str, object], frames: Sequence[Frame], height: int, width: int) -> Cameras:
     """The cameras of frames, for pictures of one size."""
     lenses = [_lens(document, frame, height, width) for frame in frames]
     distortion = torch.tensor([lens[4:] for lens in lenses])
-    return Cameras(
+    cameras = Cameras(
         torch.from_numpy(np.stack([frame.pose for frame in frames])).float(),
         torch.tensor([lens[:2] for lens in lenses]),
         torch.tensor([lens[2:4] for lens in lenses]),
@@ -40,34 +43,65 @@ def cameras_of(document: Mapping[str, object], frames: Sequence[Frame], height: 
         height,
         width,
     )
+    cameras.check_lenses([frame.where for frame in frames])
+    return cameras
+
+
+def picture_size(document: Mapping[str, object], frames: Sequence[Frame]) -> tuple[int, int] | None:
+    """Height and width of pictures as frames or their document say, which must be those of all; None if none says."""
+    sizes = [(_number(document, frame, "h"), _number(document, frame, "w")) for frame in frames]
+    for frame, (high, wide) in zip(frames, sizes, strict=True):
+        if (high, wide) != sizes[0]:
+            raise SignalError(
+                f"{frame.where}: pictures of several sizes cannot be drawn together: w and h are {_words(wide, high)}, "
+                f"and those of {frames[0].where} {_words(*reversed(sizes[0]))}: give each size a file of its own"
+            )
+    height, width = sizes[0]
+    if height is None or width is None:
+        return None
+    check_size(int(width), int(height))
+    return int(height), int(width)
+
+
+def _words(width: float | None, height: float | None) -> str:
+    return "not given" if width is None or height is None else f"{width:g}x{height:g}"
+
+
+def _number(document: Mapping[str, object], frame: Frame, name: str) -> float | None:
+    """What a frame says, or its document; None if neither does."""
+    value = frame.numbers.get(name, document.get(name))
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LARGEST:
+        raise SignalError(f"{frame.where}: {name} must be a number, got {str(value)[:40]!r}")
+    return float(value)
 
 
 def _lens(document: Mapping[str, object], frame: Frame, height: int, width: int) -> list[float]:
     """Focal lengths, centre and distortion in pixels of the photo as it is, the frame's own before the scene's."""
 
     def number(name: str) -> float | None:
-        value = frame.numbers.get(name, document.get(name))
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise SignalError(f"{name} must be a number, got {str(value)[:40]!r}")
-        return float(value)
+        return _number(document, frame, name)
 
     model = frame.numbers.get("camera_model", document.get("camera_model", CAMERA_MODELS[0]))
     if model not in CAMERA_MODELS:
-        raise SignalError(f"camera_model must be one of {', '.join(CAMERA_MODELS)}, got {str(model)[:40]!r}")
+        raise SignalError(
+            f"{frame.where}: camera_model must be one of {', '.join(CAMERA_MODELS)}, got {str(model)[:40]!r}"
+        )
     beyond = next((name for name in OTHER_LENS if number(name)), None)
     if beyond is not None:
-        raise SignalError(f"lenses have k1, k2, p1 and p2 here, got {beyond}: undistort the photos first")
+        raise SignalError(
+            f"{frame.where}: lenses have k1, k2, p1 and p2 here, got {beyond}: undistort the photos first"
+        )
     # Intrinsics are for pictures of size w x h, which need not be the size of those on disk.
     scale = width / (number("w") or width)
     horizontal = number("fl_x")
     angle = number("camera_angle_x")
     if horizontal is None:
         if angle is None:
-            raise SignalError("neither fl_x nor camera_angle_x is given: the focal length is not known")
+            raise SignalError(f"{frame.where}: neither fl_x nor camera_angle_x is given: the focal length is not known")
         if not 0 < angle < math.pi:
-            raise SignalError(f"camera_angle_x must be between 0 and pi, got {angle:g}")
+            raise SignalError(f"{frame.where}: camera_angle_x must be between 0 and pi, got {angle:g}")
         horizontal, scale_x = width / 2 / math.tan(angle / 2), 1.0
     else:
         scale_x = scale
@@ -75,7 +109,7 @@ def _lens(document: Mapping[str, object], frame: Frame, height: int, width: int)
     focal_x = horizontal * scale_x
     focal_y = focal_x if vertical is None else vertical * scale
     if not (focal_x > 0 and focal_y > 0):
-        raise SignalError(f"focal lengths must be positive, got {focal_x:g} and {focal_y:g}")
+        raise SignalError(f"{frame.where}: focal lengths must be positive, got {focal_x:g} and {focal_y:g}")
     across, down = number("cx"), number("cy")
     centre = [width / 2 if across is None else across * scale, height / 2 if down is None else down * scale]
     return [focal_x, focal_y, *centre, *(number(name) or 0.0 for name in LENS)]

@@ -22,7 +22,51 @@ Background = Annotated[Literal["white", "black"], arg(help_behavior_hint="")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fit(FitKind):
+class Opened(FitKind):
+    """How the folder of a scene is opened."""
+
+    downscale: Count = None
+    """Make photos this many times smaller on the way in."""
+    background: Background = "white"
+    """What transparent photos are put on, and what is seen where there is nothing."""
+    network: Annotated[Literal["grid", "mlp"], arg(help_behavior_hint="")] = "grid"
+    """grid: a hash grid with small perceptrons, the default; mlp: the paper's two perceptrons without a grid."""
+    centre: Annotated[tuple[float, float, float] | None, arg(metavar="X Y Z", help_behavior_hint="")] = None
+    """The middle of the box that holds the scene, in its own units; by default 0 0 0 or from the cameras."""
+    half: Number = None
+    """Half the side of the box that holds the scene, in its own units; by default 1.5 or from the cameras."""
+    ray_samples: Count = None
+    """Places along the box's diagonal at which rays are sampled (by default about one a pixel, up to 1024)."""
+    subpixels: Count = None
+    """Rays along each side of a pixel, whose mean is its colour (by default 2 in long fits on a GPU, else 1)."""
+    max_pixels: Count = None
+    """Refuse scenes whose photos have more pixels than this, together, once they are made smaller."""
+
+    def open(self, path: Path) -> Scene:
+        from staf.kinds import open as open_signal
+        from staf.kinds.registry import kind_of_folder
+
+        if not path.is_dir() or kind_of_folder(path) is None:
+            # Not the folder of a scene, and refused as such.
+            return open_signal(path, kind="scene")
+        from staf.kinds.scene.signal import Scene
+
+        try:
+            scene = Scene.read(
+                path,
+                downscale=1 if self.downscale is None else self.downscale,
+                background=BACKGROUNDS[self.background],
+                centre=self.centre,
+                half=self.half,
+                max_pixels=self.max_pixels,
+            )
+        except (OSError, ValueError) as error:
+            raise SignalError(f"cannot open {str(path)!r}: {error}") from error
+        return scene.changed(ray_samples=self.ray_samples, subpixels=self.subpixels, network=self.network)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit(Opened):
     """Fit a field of density and colour to a folder of photos with known cameras.
 
     The folder has transforms_train.json (Blender) or transforms.json (nerfstudio). What is written (to runs/NAME-MODEL
@@ -31,41 +75,20 @@ class Fit(FitKind):
     checkpoint from which --resume continues; a second one leaves at once.
     """
 
-    downscale: Count = None
-    """Make photos this many times smaller on the way in."""
-    background: Background = "white"
-    """What transparent photos are put on, and what is seen where there is nothing."""
-    network: Annotated[Literal["grid", "mlp"], arg(help_behavior_hint="")] = "grid"
-    """grid: a hash grid with small perceptrons, the default; mlp: the paper's two perceptrons without a grid."""
-    half: Number = None
-    """Half the side of the box that holds the scene, in its own units; by default 1.5 or from the cameras."""
-    ray_samples: Count = None
-    """Places along the box's diagonal at which rays are sampled (by default about one a pixel, up to 1024)."""
-    subpixels: Count = None
-    """Rays along each side of a pixel, whose mean is its colour (by default 2 in long fits on a GPU, else 1)."""
-    max_pixels: Count = None
-    """Refuse scenes whose photos have more pixels than this, together."""
-
-    def open(self, path: Path) -> Scene:
-        from staf.kinds import open as open_signal
-
-        scene = open_scene(path, self.downscale, self.max_pixels)
-        if scene is None:
-            # Not the folder of a scene, and refused as such.
-            return open_signal(path, kind="scene")
-        return scene.changed(
-            background=BACKGROUNDS[self.background],
-            half=self.half,
-            ray_samples=self.ray_samples,
-            subpixels=self.subpixels,
-            network=self.network,
-        )
-
     def resume_hint(self) -> str | None:
         return (
-            "the interrupted fit was started with other photos: give the same folder, and --downscale, --background, "
-            "--half, --ray-samples, --subpixels and --network as they were then"
+            "the interrupted fit was started with other photos or cameras: give the same folder, and --downscale, "
+            "--background, --centre, --half, --ray-samples, --subpixels and --network as they were then"
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compare(Opened):
+    """Fit several networks to a scene with the same budget, and see who shows its held-out views best.
+
+    The folder (runs/NAME-compare unless --out names another) gets comparison.png, comparison.md and results/ with a
+    file for each network. Ctrl-C keeps what is finished; --resume continues with the rest.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,10 +140,10 @@ class Render(RenderKind):
         return {name: value for name, value in chosen.items() if value is not None}
 
     def ending(self, signal: Signal, how: dict[str, Any], convention: Convention) -> str:
-        name = "depth" if how.get("depth") else "views"
+        depth = "-depth" if how.get("depth") else ""
         if how.get("path") is None:
-            return f"-{name}.png"
-        return f"-{how['path']}{_film()}"
+            return f"{depth or '-views'}.png"
+        return f"-{how['path']}{depth}{_film()}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,22 +158,6 @@ class Export(ExportKind):
 
     def how(self) -> dict[str, Any]:
         return {} if self.resolution is None else {"resolution": self.resolution}
-
-
-def open_scene(path: Path, downscale: int | None, max_pixels: int | None) -> Scene | None:
-    """The scene of a folder, made smaller; None if the folder is not one of a scene."""
-    from staf.kinds.registry import kind_of_folder
-
-    found = kind_of_folder(path) if path.is_dir() else None
-    if found is None:
-        return None
-    from staf.kinds.scene.signal import Scene
-
-    try:
-        scene = Scene.read(path, downscale=1 if downscale is None else downscale, max_pixels=max_pixels)
-    except (OSError, ValueError) as error:
-        raise SignalError(f"cannot open {str(path)!r}: {error}") from error
-    return scene
 
 
 def parse_size(text: str | None) -> tuple[int, int] | None:

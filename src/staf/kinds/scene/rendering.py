@@ -5,14 +5,19 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from staf._typing import Bool, Float, UInt8
+from staf.kinds.scene import checks
 from staf.kinds.scene.cameras import Cameras
 from staf.kinds.scene.occupancy import OccupancyGrid
 from staf.ops.volume_rendering import Rendered, Samples, composite, march, ray_box
+
+if TYPE_CHECKING:
+    from staf.kinds.scene.signal import Scene
 
 Predict = Callable[[Tensor], Tensor]
 # A ray through the whole box takes this many steps.
@@ -20,6 +25,8 @@ STEPS = 1024
 STEP = 2 * math.sqrt(3) / STEPS
 # Samples that are computed together.
 SAMPLES = {"cpu": 2**17, "cuda": 2**21}
+# Pixels whose rays are made together.
+RAYS = 2**20
 # What less light than this reaches is left out of pictures.
 STOP = 1e-4
 
@@ -128,15 +135,38 @@ def render_views(
     first step. The cameras are in the frame of the box (`Cameras.moved`).
     """
     around, least = grid.around(), grid.least()
-    height, width, device = cameras.height, cameras.width, around.device
-    rows, columns = torch.arange(height, device=device), torch.arange(width, device=device)
-    row, column = (part.reshape(-1) for part in torch.meshgrid(rows, columns, indexing="ij"))
+    height, width = cameras.height, cameras.width
     places = [(place + 0.5) / subpixels for place in range(subpixels)]
     for view in range(len(cameras)):
-        parts = []
-        for ray, (down, right) in enumerate(itertools.product(places, places)):
-            rays = cameras.rays(torch.full_like(row, view), row + down, column + right)
-            offset = (ray + 0.5) / subpixels**2
-            parts.append(render_rays(predict, *rays, around, background, step=step, least=least, offset=offset))
-        colour, opacity, depth = (torch.stack(column).mean(0) for column in zip(*parts, strict=True))
+        bands = []
+        for pixel in torch.arange(height * width, device=around.device).split(RAYS):
+            row, column = pixel // width, pixel % width
+            parts = []
+            for ray, (down, right) in enumerate(itertools.product(places, places)):
+                rays = cameras.rays(torch.full_like(row, view), row + down, column + right)
+                offset = (ray + 0.5) / subpixels**2
+                parts.append(render_rays(predict, *rays, around, background, step=step, least=least, offset=offset))
+            bands.append([torch.stack(of_rays).mean(0) for of_rays in zip(*parts, strict=True)])
+        colour, opacity, depth = (torch.cat(of_bands) for of_bands in zip(*bands, strict=True))
         yield Rendered(colour.view(height, width, -1), opacity.view(height, width), depth.view(height, width))
+
+
+def draw(
+    scene: Scene,
+    predict: Predict,
+    cameras: Cameras,
+    *,
+    subpixels: int | None = None,
+    device: torch.device | str | None = None,
+) -> Iterator[tuple[UInt8[Tensor, "h w 3"], Float[Tensor, "h w"]]]:
+    """What cameras in the scene's own frame see of a field: pictures, and depths in the scene's own units, one by one.
+
+    `subpixels` are by default those of the fit.
+    """
+    device = torch.device("cpu" if device is None else device)
+    side = (scene.subpixels or 1) if subpixels is None else checks.subpixels(subpixels)
+    grid, inside = scene.occupancy(predict, device), scene.in_box(cameras).to(device)
+    behind = torch.tensor(scene.background, device=device)
+    for shown in render_views(predict, inside, grid, behind, step=scene.step, subpixels=side):
+        picture = (shown.colour.clamp(0, 1) * 255).round().to("cpu", torch.uint8)
+        yield picture, depth_of(shown, scene.half).cpu()

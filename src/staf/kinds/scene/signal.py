@@ -16,11 +16,12 @@ import torch
 from torch import Tensor
 
 from staf.kinds.scene import checks
+from staf.kinds.scene.bounds import MISSES, bounds, box_notes
 from staf.kinds.scene.cameras import Cameras
 from staf.kinds.scene.occupancy import OccupancyGrid, occupancy_of
-from staf.kinds.scene.paths import PathName, chosen_cameras
-from staf.kinds.scene.reading import Views, bounds, read_views
-from staf.kinds.scene.rendering import depth_of, on_background, render_views
+from staf.kinds.scene.paths import PathName, check_together, chosen_cameras
+from staf.kinds.scene.reading import Views, read_views
+from staf.kinds.scene.rendering import draw, on_background
 from staf.ops.volume_rendering import ray_box
 from staf.signals.base import Signal, as_array
 from staf.signals.errors import NoSamples, SignalError
@@ -89,6 +90,8 @@ class Scene(Signal):
         self.subpixels = None if subpixels is None else checks.subpixels(subpixels)
         self.network: Network = network
         self.downscale = 1
+        # Pixels of a training step, by which a task makes room for their samples; None: as many as plans have at least.
+        self.pixels_of_step: int | None = None
         self._kept: Cameras | None = None
         self._shape = (len(train), train.cameras.height, train.cameras.width)
         self.name, self.source, self.notes = name, source, list(notes)
@@ -100,26 +103,32 @@ class Scene(Signal):
         *,
         downscale: int = 1,
         background: Sequence[float] = WHITE,
+        centre: Sequence[float] | None = None,
+        half: float | None = None,
         max_pixels: int | None = None,
     ) -> Scene:
         """The scene in a folder with transforms_train.json (Blender) or transforms.json (nerfstudio).
 
-        Photos are made `downscale` times smaller on the way in, by area means. Blender's scenes lie within 1.5 of the
-        origin; of others the box is around the point that the cameras look at.
+        Photos are made `downscale` times smaller on the way in, by area means. Without `centre` and `half`, Blender's
+        scenes lie within 1.5 of the origin; of others the box is around the point that the cameras look at.
         """
         folder = Path(folder)
         views = read_views(folder, downscale=downscale, **({} if max_pixels is None else {"max_pixels": max_pixels}))
         if "train" not in views:
             raise SignalError("there are no photos to fit: the list of frames is empty")
-        centre, half = bounds(folder, views["train"].cameras)
-        notes = []
+        cameras = views["train"].cameras
+        middle, side = bounds(folder, cameras, centre=centre, half=half)
+        notes = box_notes(cameras, middle, side, refuse=True)
         if "test" not in views:
-            notes.append("no views are held out: measures are those of the first photos that were fitted")
+            notes.append(
+                "no views are held out: measures are those of the first photos that were fitted; to hold some out, "
+                "list them in transforms_test.json (Blender) or in test_filenames of transforms.json (nerfstudio)"
+            )
         scene = cls(
             views["train"],
             views.get("test"),
-            centre=centre.tolist(),
-            half=half,
+            centre=middle,
+            half=side,
             background=background,
             name=folder.resolve().name,
             source=str(folder),
@@ -155,6 +164,9 @@ class Scene(Signal):
         scene = copy.copy(self)
         scene.notes = list(self.notes)
         scene.centre, scene.half = checks.box(centre or self.centre, self.half if half is None else half)
+        if self._train is not None and (scene.centre, scene.half) != (self.centre, self.half):
+            scene.notes = [note for note in self.notes if MISSES not in note]
+            scene.notes += box_notes(self._train.cameras, scene.centre, scene.half)
         scene.background = self.background if background is None else checks.colour(background)
         scene.ray_samples = self.ray_samples if ray_samples is None else checks.whole("ray_samples", ray_samples)
         scene.subpixels = self.subpixels if subpixels is None else checks.subpixels(subpixels)
@@ -244,11 +256,13 @@ class Scene(Signal):
 
     @cached_property
     def _content(self) -> str | None:
-        """What the photos and their poses are, in a few letters."""
+        """What the photos and their cameras are, in a few letters."""
         if self._train is None:
             return None
-        digest = hashlib.sha256(self._train.pixels.contiguous().numpy().tobytes())
-        digest.update(self._train.cameras.poses.contiguous().numpy().tobytes())
+        cameras = self._train.cameras
+        digest = hashlib.sha256()
+        for tensor in (self._train.pixels, cameras.poses, cameras.focal, cameras.centre, cameras.distortion):
+            digest.update(b"" if tensor is None else tensor.contiguous().numpy().tobytes())
         return digest.hexdigest()[:16]
 
     def metadata(self) -> dict[str, Any]:
@@ -313,16 +327,10 @@ class Scene(Signal):
             views: only these of the held-out views, counted from 0.
             subpixels: rays along each side of a pixel; by default as in the fit.
         """
-        cameras = chosen_cameras(self.cameras, path, frames=frames, size=size, views=views)
-        device = torch.device("cpu" if device is None else device)
-        grid = self.occupancy(predict, device)
-        inside = self.in_box(cameras).to(device)
-        behind = torch.tensor(self.background, device=device)
-        pictures, depths = [], []
-        side = (self.subpixels or 1) if subpixels is None else checks.subpixels(subpixels)
-        for shown in render_views(predict, inside, grid, behind, step=self.step, subpixels=side):
-            pictures.append((shown.colour.clamp(0, 1) * 255).round().to("cpu", torch.uint8))
-            depths.append(depth_of(shown, self.half).cpu())
+        cameras = chosen_cameras(self.cameras, path, frames=frames, size=size, views=views, towards=self.centre)
+        check_together(cameras)
+        drawn = draw(self, predict, cameras, subpixels=subpixels, device=device)
+        pictures, depths = zip(*drawn, strict=True)
         names = [f"view {i}" for i in range(len(cameras))]
         return self.with_views(Views(names, torch.stack(pictures), cameras, torch.stack(depths)))
 
@@ -356,9 +364,11 @@ class Scene(Signal):
 
     def as_planned(self, recipe: Recipe) -> Scene:
         """The same with the recipe's rays of a pixel and samples of a ray, where their numbers are open."""
-        return self.changed(
+        planned = self.changed(
             subpixels=self.subpixels or recipe.subpixels, ray_samples=self.ray_samples or recipe.ray_samples
         )
+        planned.pixels_of_step = recipe.batch
+        return planned
 
     def plan_rules(self) -> Mapping[str, Rule | None]:
         """What this kind of signal changes of the rules of planning, by topic."""

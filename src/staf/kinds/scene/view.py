@@ -16,10 +16,10 @@ from staf.kinds.scene.cameras import Cameras, nearest_to_axes, upwards
 from staf.kinds.scene.checks import BACKGROUNDS
 from staf.kinds.scene.formats import ARRAYS, FILMS, MESHES, PICTURES
 from staf.kinds.scene.paths import chosen_cameras
-from staf.kinds.scene.reading import Views, read_cameras
-from staf.kinds.scene.rendering import on_background
+from staf.kinds.scene.reading import Views, find_transforms, read_cameras
+from staf.kinds.scene.rendering import draw, on_background
 from staf.kinds.scene.signal import Scene
-from staf.kinds.scene.writing import write_views
+from staf.kinds.scene.writing import ONE_BY_ONE, write_one_by_one, write_views
 from staf.metrics import lpips
 from staf.metrics.lpips import load_lpips
 from staf.signals.errors import SignalError
@@ -50,6 +50,9 @@ class SceneView(View[Scene]):
 
     def rendered_suffixes(self) -> tuple[str, ...]:
         return (*self.suffixes(), *MESHES)
+
+    def exported_suffixes(self) -> tuple[str, ...]:
+        return self.rendered_suffixes()
 
     def page(self, convention: Convention) -> Document:
         """Cameras, in the frame of the box, spread evenly over those that are kept."""
@@ -127,14 +130,16 @@ class SceneView(View[Scene]):
     def command_options(self, metadata: Mapping[str, Any]) -> list[str] | None:
         scene = self.signal
         names = {colour: name for name, colour in BACKGROUNDS.items()}
-        if scene.source is None or scene.background not in names:
+        if scene.source is None or scene.background not in names or not Path(scene.source).is_dir():
             return None
         words = ["--downscale", str(scene.downscale)] if scene.downscale > 1 else []
         words += ["--background", names[scene.background], "--network", scene.network, "--half", repr(scene.half)]
         words += ["--ray-samples", str(scene.ray_samples)] if scene.ray_samples is not None else []
         words += ["--subpixels", str(scene.subpixels)] if scene.subpixels is not None else []
-        default = Scene.read(scene.source, downscale=scene.downscale) if Path(scene.source).is_dir() else None
-        return words if default is not None and default.centre == scene.centre else None
+        # Boxes of Blender's scenes are around the origin if nobody says; others depend on the cameras.
+        if any(scene.centre) or "train" not in find_transforms(Path(scene.source)):
+            words += ["--centre", *(repr(value) for value in scene.centre)]
+        return words
 
     def python(self, metadata: Mapping[str, Any]) -> str:
         scene = self.signal
@@ -167,8 +172,13 @@ class SceneView(View[Scene]):
         if "resolution" in how:
             raise SignalError(f"resolution is of a mesh, and {path.name!r} is none")
         cameras = self._cameras(how)
-        shown = self.signal.render(predict, path=cameras, subpixels=how.get("subpixels"), device=device)
-        write_views(shown.train, path, depth=bool(how.get("depth")))
+        depth, subpixels = bool(how.get("depth")), how.get("subpixels")
+        if path.suffix.lower() == ONE_BY_ONE and not depth:
+            drawn = draw(self.signal, predict, cameras, subpixels=subpixels, device=device)
+            write_one_by_one(drawn, path, len(cameras))
+        else:
+            shown = self.signal.render(predict, path=cameras, subpixels=subpixels, device=device)
+            write_views(shown.train, path, depth=depth)
         return {"views": len(cameras), "width": cameras.width, "height": cameras.height}
 
     def size_in_words(self, size: Mapping[str, int]) -> str:
@@ -183,7 +193,7 @@ class SceneView(View[Scene]):
             _, height, width = self.signal.shape
             given = read_cameras(Path(how["camera"]), height=height, width=width)
         chosen = {name: how.get(name) for name in ("frames", "size", "views")}
-        return chosen_cameras(self.signal.cameras, given, **chosen)
+        return chosen_cameras(self.signal.cameras, given, **chosen, towards=self.signal.centre)
 
 
 def measured_views(scene: Scene) -> Views:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from torch import Tensor
 
 from staf.kinds.scene.formats import ARRAYS, FILMS, PICTURES
 from staf.kinds.scene.reading import Views
@@ -15,6 +17,8 @@ from staf.signals.atomic import atomic_path
 from staf.signals.errors import SignalError
 
 FRAMES_PER_SECOND = {".mp4": 30, ".gif": 25}
+# The films whose frames are not needed together.
+ONE_BY_ONE = ".mp4"
 # The longest side of a sheet of pictures.
 LARGEST_SHEET = 16_384
 WHITE, GREY_LEVELS = 255, 65_535
@@ -41,6 +45,12 @@ def write_views(views: Views, path: str | os.PathLike[str], *, depth: bool = Fal
         raise SignalError(f"views are written as {', '.join((*PICTURES, *FILMS, *ARRAYS))}, got {path.name!r}")
     frames = np.repeat((pictures >> 8).astype(np.uint8), 3, axis=-1) if depth else pictures[..., :3]
     return write_film(path, frames, FRAMES_PER_SECOND[suffix], len(frames))
+
+
+def write_one_by_one(pictures: Iterator[tuple[Tensor, Tensor]], path: Path, count: int) -> Path:
+    """Write an MP4 of pictures and depths (`draw`), of which one is in memory at a time."""
+    colours = (colour.numpy() for colour, _ in pictures)
+    return write_film(path, colours, FRAMES_PER_SECOND[ONE_BY_ONE], count)
 
 
 def sheet(pictures: np.ndarray, empty: int = WHITE) -> np.ndarray:

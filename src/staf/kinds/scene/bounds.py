@@ -1,0 +1,75 @@
+"""The box that holds a scene: where it is if nobody says, and how much of the photos shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from staf.kinds.scene.cameras import Cameras, nearest_to_axes, spread
+from staf.kinds.scene.checks import Triple, box
+from staf.kinds.scene.reading import find_transforms
+from staf.ops.volume_rendering import ray_box
+from staf.signals.errors import SignalError
+
+# Half the side of the box of Blender's synthetic scenes, which lie around the origin.
+BLENDER_HALF = 1.5
+# Cameras whose axes are less than about two degrees apart look at no point that could be found.
+LEAST_SPREAD = 1e-3
+# A box that fewer of the photos' rays meet is likely the wrong one.
+LEAST_SHARE = 0.1
+# Cameras, and points along each side of their pictures, whose rays are tried; an odd number has the middle.
+CAMERAS, POINTS = 64, 33
+MISSES = "the rays of the photos meet the box"
+
+
+def bounds(
+    folder: Path, cameras: Cameras, *, centre: Sequence[float] | None = None, half: float | None = None
+) -> tuple[Triple, float]:
+    """Centre and half side of the box that holds a scene, in its own units: those that are given, and the others.
+
+    Blender's synthetic scenes lie within 1.5 of the origin. Of other scenes the box is around the point that the
+    cameras look at, and reaches half-way to the nearer ones of them (their first quartile).
+    """
+    if "train" in find_transforms(folder):
+        return box((0, 0, 0) if centre is None else centre, BLENDER_HALF if half is None else half)
+    if centre is None:
+        if spread(cameras) < LEAST_SPREAD:
+            found = "there is one camera" if len(cameras) == 1 else f"the {len(cameras)} cameras look the same way"
+            raise SignalError(f"{found}, so that how far away the scene is cannot be found: {_ask()}")
+        centre = nearest_to_axes(cameras).tolist()
+    if half is None:
+        distances = (cameras.positions - torch.tensor(centre).to(cameras.poses)).norm(dim=1)
+        half = float(distances.quantile(0.25)) / 2
+        if not half > 1e-6:
+            raise SignalError(f"the cameras are where they look, so that the scene's size cannot be found: {_ask()}")
+    return box(centre, half)
+
+
+def box_notes(cameras: Cameras, centre: Triple, half: float, *, refuse: bool = False) -> list[str]:
+    """A sentence where few rays of the photos meet the box; with `refuse`, an error where none does."""
+    share = share_of_rays(cameras.moved(torch.tensor(centre), half))
+    where = f"around ({', '.join(f'{round(value, 6) + 0.0:g}' for value in centre)}) with half side {half:g}"
+    if share == 0 and refuse:
+        raise SignalError(f"none of {MISSES} {where}, so that there is nothing to fit: {_ask()}")
+    if share >= LEAST_SHARE:
+        return []
+    return [f"only {100 * share:.2g} % of {MISSES} {where}, and only what is in it is fitted: {_ask()}"]
+
+
+def share_of_rays(cameras: Cameras) -> float:
+    """The share of the pictures' rays that meet the box [-1, 1]^3, of points spread evenly over some pictures."""
+    count = min(CAMERAS, len(cameras))
+    views = torch.tensor([i * len(cameras) // count for i in range(count)])
+    row, column = torch.cartesian_prod(*2 * [torch.linspace(0, 1, POINTS)]).repeat(count, 1).unbind(-1)
+    rays = cameras.rays(views.repeat_interleave(POINTS**2), row * cameras.height, column * cameras.width)
+    near, far = ray_box(*rays)
+    return float((far > near).float().mean())
+
+
+def _ask() -> str:
+    return (
+        "give the box in the units of the poses (staf fit: --centre X Y Z --half X; "
+        "staf.Scene.read(folder, centre=(x, y, z), half=x))"
+    )

@@ -1,0 +1,67 @@
+"""Which photos of a scene are fitted, and which are held out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from staf.kinds.scene.intrinsics import Frame
+from staf.signals.errors import SignalError
+
+SPLITS = ("train", "val", "test")
+# Every photo of a nerfstudio scene that this divides is kept for testing where the file names no split.
+HELD_OUT_EVERY = 8
+
+
+def split_frames(document: Mapping[str, object], frames: Sequence[Frame], folder: Path) -> dict[str, list[Frame]]:
+    """Frames by split, as `train_filenames` and the like name them; otherwise every eighth is for testing.
+
+    Without `train_filenames`, what no other list names is for training.
+    """
+    lists = {split: document.get(f"{split}_filenames") for split in SPLITS}
+    parts = {split: _named(f"{split}_filenames", names, frames, folder) for split, names in lists.items() if names}
+    if parts:
+        taken = {frame.path for part in parts.values() for frame in part}
+        return {"train": [frame for frame in frames if frame.path not in taken], **parts}
+    if len(frames) < HELD_OUT_EVERY:
+        return {"train": list(frames)}
+    return {
+        "train": [frame for i, frame in enumerate(frames) if i % HELD_OUT_EVERY],
+        "test": [frame for i, frame in enumerate(frames) if i % HELD_OUT_EVERY == 0],
+    }
+
+
+def check_apart(splits: Mapping[str, Sequence[Frame]], folder: Path) -> None:
+    """Refuse a photo that is fitted and held out at once."""
+    fitted = {frame.path: frame for frame in splits.get("train", ())}
+    for split, frames in splits.items():
+        both = next((frame for frame in frames if split != "train" and frame.path in fitted), None)
+        if both is not None:
+            name = both.path.relative_to(folder.resolve()).as_posix()
+            raise SignalError(
+                f"the photo {name!r} is in two splits, train ({fitted[both.path].where}) and {split} ({both.where}): "
+                "leave it out of one of them"
+            )
+
+
+def _named(what: str, names: object, frames: Sequence[Frame], folder: Path) -> list[Frame]:
+    """The frames that a list names by paths in the folder, with or without suffix."""
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise SignalError(f"{what} must be a list of file names, got {str(names)[:40]!r}")
+    wanted = {_resolved(folder, name): name for name in names}
+    found = [frame for frame in frames if frame.path in wanted or frame.path.with_suffix("") in wanted]
+    known = {path for frame in frames for path in (frame.path, frame.path.with_suffix(""))}
+    strange = [name for path, name in wanted.items() if path not in known]
+    if strange:
+        raise SignalError(
+            f"{what} has {len(strange)} of {len(names)} names that no frame has as file_path, such as "
+            f"{strange[0][:100]!r}: write them as file_path is written"
+        )
+    return found
+
+
+def _resolved(folder: Path, name: str) -> Path | None:
+    try:
+        return (folder / name).resolve()
+    except (OSError, ValueError, RuntimeError):
+        return None

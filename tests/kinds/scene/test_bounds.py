@@ -1,0 +1,115 @@
+"""The box around a scene: where cameras look, and what is said where that cannot be found or misses them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+
+from staf.kinds import Scene
+from staf.kinds.scene.bounds import bounds, share_of_rays
+from staf.kinds.scene.cameras import looking_at
+from staf.signals.errors import SignalError
+from tests.kinds.scene import procedural
+
+
+def blender(tmp_path, edit):
+    folder = procedural.write_blender(tmp_path / "scene", train=4, test=0, size=8)
+    document = json.loads((folder / "transforms_train.json").read_text())
+    for frame in document["frames"]:
+        edit(frame["transform_matrix"])
+    (folder / "transforms_train.json").write_text(json.dumps(document))
+    return folder
+
+
+def nerfstudio(tmp_path, *, photos=4, edit=None):
+    folder = blender(tmp_path, edit or (lambda pose: None))
+    document = json.loads((folder / "transforms_train.json").read_text())
+    document["frames"] = document["frames"][:photos]
+    for name in ("transforms_train.json", "transforms_test.json"):
+        (folder / name).unlink()
+    (folder / "transforms.json").write_text(json.dumps(document))
+    return folder
+
+
+def side_by_side(pose):
+    """The same direction for every camera, each at its own place."""
+    for row, axes in zip(pose, torch.eye(3).tolist(), strict=False):
+        row[:3] = axes
+
+
+def test_one_photo_needs_a_box(tmp_path):
+    folder = nerfstudio(tmp_path, photos=1)
+    with pytest.raises(
+        SignalError, match=r"there is one camera, so that .* cannot be found: give the box .*--centre X"
+    ):
+        Scene.read(folder)
+    with pytest.raises(SignalError, match=r"--centre X Y Z --half X"):
+        Scene.read(folder, half=1.0)
+    one = Scene.read(folder, centre=(0, 0, 0.1), half=1.2)
+    assert (one.centre, one.half) == ((0, 0, 0.1), 1.2)
+    # Around the box, at the camera's distance.
+    path = one.render(lambda x: torch.zeros(len(x), 4), path="orbit", frames=3).cameras
+    assert path.positions.isfinite().all()
+    assert float((path.positions - torch.tensor(one.centre)).norm(dim=1).mean()) == pytest.approx(4, abs=0.2)
+
+
+def test_cameras_that_look_the_same_way_need_a_centre(tmp_path):
+    folder = nerfstudio(tmp_path, edit=side_by_side)
+    with pytest.raises(SignalError, match="the 4 cameras look the same way"):
+        Scene.read(folder)
+    read = Scene.read(folder, centre=(0, 0, -3))
+    assert read.half > 1
+
+
+def test_cameras_at_the_point_they_look_at_need_a_half(tmp_path):
+    def at_the_origin(pose):
+        for row in pose[:3]:
+            row[3] = 0.0
+
+    folder = nerfstudio(tmp_path, edit=at_the_origin)
+    with pytest.raises(SignalError, match="the cameras are where they look"):
+        Scene.read(folder)
+    assert Scene.read(folder, half=2.0).half == 2
+
+
+def test_what_is_given_is_taken(tmp_path):
+    folder = blender(tmp_path, lambda pose: None)
+    cameras = procedural.around(4)
+    assert bounds(folder, cameras, centre=(0, 1, 0)) == ((0, 1, 0), 1.5)
+    assert bounds(folder, cameras, half=2) == ((0, 0, 0), 2)
+
+
+def test_a_box_that_few_rays_meet_is_noted_until_it_is_changed(tmp_path):
+    def a_hundredfold(pose):
+        for row in pose[:3]:
+            row[3] *= 100
+
+    far = Scene.read(blender(tmp_path, a_hundredfold))
+    (note,) = (note for note in far.notes if "meet the box" in note)
+    assert note.startswith("only 0.")
+    assert "half side 1.5" in note
+    assert "--half X" in note
+    larger = far.changed(half=150.0)
+    assert not any("meet the box" in note for note in larger.notes)
+    assert any("meet the box" in note for note in larger.changed(half=1.5).notes)
+    assert not any("meet the box" in note for note in Scene.read(tmp_path / "scene", half=150.0).notes)
+
+
+def test_cameras_that_look_away_from_the_box_are_refused(tmp_path):
+    def turned(pose):
+        # About the camera's own upward axis, by half a turn.
+        for row in pose[:3]:
+            row[0], row[2] = -row[0], -row[2]
+
+    with pytest.raises(SignalError, match=r"none of the rays of the photos meet the box .*half side 1.5, .*--half"):
+        Scene.read(blender(tmp_path, turned))
+
+
+def test_the_share_of_rays():
+    inside = looking_at(torch.tensor([[0.0, 0.5, 0.0]]), torch.zeros(3), angle=0.7, height=6, width=6)
+    assert share_of_rays(inside) == 1
+    # The box's near face, two wide and three away, fills a quarter of a picture that is four wide there.
+    across = looking_at(torch.tensor([[0.0, -4.0, 0.0]]), torch.zeros(3), angle=1.176, height=6, width=6)
+    assert share_of_rays(across) == pytest.approx(0.25, abs=0.05)

@@ -1,0 +1,36 @@
+"""Pictures of a field in bands of pixels."""
+
+from __future__ import annotations
+
+import torch
+
+from staf.kinds.scene import rendering
+from tests.kinds.scene.small import scene
+
+
+def ball(x):
+    inside = (x[:, :3].norm(dim=1) < 0.5).float()
+    return torch.stack([400 * inside, 0 * inside + 1, x[:, 0], 0 * inside], -1)
+
+
+def test_bands_make_the_same_picture(monkeypatch):
+    one = scene(train=1, test=0, size=7, subpixels=2)
+    whole = one.render(ball).train
+    seen = []
+    rays = type(one.train.cameras).rays
+    monkeypatch.setattr(
+        type(one.train.cameras), "rays", lambda self, view, *at: seen.append(len(view)) or rays(self, view, *at)
+    )
+    monkeypatch.setattr(rendering, "RAYS", 10)
+    banded = one.render(ball).train
+    assert max(seen) == 10
+    assert torch.equal(whole.pixels, banded.pixels)
+    assert torch.equal(whole.depths, banded.depths)
+
+
+def test_pictures_come_one_by_one():
+    one = scene(train=3, test=0, size=6)
+    drawn = rendering.draw(one, ball, one.cameras)
+    picture, depth = next(drawn)
+    assert (picture.dtype, picture.shape, depth.shape) == (torch.uint8, (6, 6, 3), (6, 6))
+    assert len(list(drawn)) == 2
