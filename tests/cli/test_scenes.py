@@ -68,8 +68,30 @@ def test_views_paths_and_given_cameras(staf, field, folder, here):
     assert PIL.Image.open("o.gif").n_frames == 3
     given = staf("render", field, "--camera", folder / "transforms_train.json", "-o", "given.npz")
     assert "3 views of 8x8 pixels" in given.out
+    assert staf("render", field, "--path", "orbit", "--frames", 2, "--depth").out.startswith("run/model-orbit-depth.")
     assert staf("render", field, "--depth", "-o", "depth.png").code == 0
     assert PIL.Image.open("depth.png").mode.startswith("I")
+
+
+def test_an_mp4_is_written_one_frame_at_a_time(staf, field, monkeypatch):
+    av = pytest.importorskip("av")
+    monkeypatch.setattr("staf.kinds.scene.paths.MOST_TOGETHER", 8 * 8)
+    words = ("render", field, "--path", "orbit", "--frames", 3)
+    assert staf(*words, "-o", "o.mp4").out.strip() == "o.mp4: 3 views of 8x8 pixels"
+    with av.open("o.mp4") as film:
+        assert len(list(film.decode(video=0))) == 3
+    for kept in ("o.gif", "o.npz", "o.png"):
+        assert "3 pictures of 8x8 have 192 pixels, more than the 64 that are kept" in staf(*words, "-o", kept).refused()
+
+
+def test_a_scene_is_exported_as_a_mesh(staf, field, monkeypatch):
+    # A field that was hardly trained is haze.
+    monkeypatch.setattr("staf.kinds.scene.surface.LEVEL", 1e-4)
+    ran = staf("export", "run", "-o", "m.ply", "--resolution", 8)
+    assert ran.code == 0, ran.err
+    assert "vertices" in ran.out
+    assert staf("export", "run", "-o", "views.png").code == 0
+    assert "resolution is of a mesh" in staf("export", "run", "-o", "v.png", "--resolution", 8).refused()
 
 
 def test_a_mesh_in_the_scenes_units(staf, field, here):
@@ -92,6 +114,8 @@ def test_a_mesh_in_the_scenes_units(staf, field, here):
         (("--resolution", "9", "-o", "a.png"), "--resolution is of a mesh, which ends in .ply"),
         (("--depth", "-o", "a.ply"), "--depth is of a picture or a film"),
         (("--camera", "gone.json", "-o", "a.png"), "cannot read cameras from 'gone.json': there is no such file"),
+        (("--camera", "run", "-o", "a.png"), "cannot read cameras from 'run': it is a folder"),
+        (("--size", "30000x30000", "-o", "a.png"), "at most 67,108,864 pixels in all, got 30000x30000"),
         (("--path", "orbit", "--camera", "x.json", "-o", "a.png"), "both say where the camera is"),
         (("-o", "a.foo"), "a fitted scene is written as .png"),
     ],
@@ -107,7 +131,27 @@ def test_folders_and_photos_that_cannot_be_fitted(staf, folder, here):
     assert "scenes are fitted with layers of one of" in staf("fit", folder, "--model", "mfn").refused()
     assert "downscale must be a whole number" in staf("fit", folder, "--downscale", 0).refused()
     (folder / "train" / "r_1.png").write_bytes(b"\x89PNG\r\n\x1a\n broken")
-    assert "r_1.png" in staf("fit", folder, *TINY).refused()
+    message = staf("fit", folder, *TINY).refused()
+    assert message.startswith("cannot open")
+    assert message.count("cannot open") == 1
+    assert "frame 1 of transforms_train.json: cannot read the photo 'train/r_1.png'" in message
+
+
+def test_a_box_is_given_where_cameras_show_none(staf, folder, here):
+    document = json.loads((folder / "transforms_train.json").read_text())
+    document["frames"] = document["frames"][:1]
+    for split in ("train", "test"):
+        (folder / f"transforms_{split}.json").unlink()
+    (folder / "transforms.json").write_text(json.dumps(document))
+    assert "there is one camera" in staf("fit", folder, *TINY).refused()
+    ran = staf("fit", folder, *TINY, "--centre", -1e-5, 0, 0.25, "--half", 1.2, "--out", "one")
+    assert ran.code == 0, ran.err
+    assert staf("render", "one", "--path", "orbit", "--frames", 2, "-o", "o.gif").code == 0
+    words = json.loads((here / "one" / "config.json").read_text())["reproduce"]["command"].split()[1:]
+    assert "--centre" in words
+    assert staf(*words, "--out", "again", "--no-progress").code == 0
+    signals = [library.load(f"{run}/model.safetensors").signal for run in ("one", "again")]
+    assert (signals[0].centre, signals[0].half) == (signals[1].centre, signals[1].half) == ((-1e-5, 0, 0.25), 1.2)
 
 
 def test_networks_are_compared_on_a_view(staf, here):
@@ -116,3 +160,18 @@ def test_networks_are_compared_on_a_view(staf, here):
     assert ran.code == 0, ran.err
     assert {row["model"] for row in ran.json["models"]} == {"staf", "pemlp"}
     assert (here / "c" / "comparison.png").exists()
+
+
+def test_compared_networks_take_the_options_of_scenes(staf, here):
+    folder = write_blender(here / "small", train=2, test=1, size=4)
+    words = ("compare", folder, "--models", "siren", "--steps", 2, "--json", "--no-progress", "-o", "c")
+    scene = ("--network", "mlp", "--downscale", 2, "--background", "black", "--half", 1.3, "--subpixels", 2)
+    ran = staf(*words, *scene)
+    assert ran.code == 0, ran.err
+    signal = library.load(ran.json["models"][0]["file"]).signal
+    assert (signal.network, signal.background, signal.half, signal.subpixels) == ("mlp", (0, 0, 0), 1.3, 2)
+    assert signal.cameras.width == 2
+    # Other options are another comparison, of which nothing is finished.
+    again = staf(*words, *scene, "--half", 1.2, "--resume")
+    assert library.load(again.json["models"][0]["file"]).signal.half == 1.2
+    assert "Fit several networks to a scene" in staf("compare", folder, "--help").out

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tyro.conf import Positional, arg
 
 from staf.cli.errors import Stopped, UserError, edge
+from staf.cli.kinds import kind_of, options_of
 from staf.cli.options import MODEL_NAMES, Count, FitOptions
 from staf.cli.outputs import MEBIBYTE, default_folder, prepare_folder
 from staf.cli.terminal import Terminal
+from staf.kinds.options import FitKind
 
 if TYPE_CHECKING:
     from staf.comparison import Comparison, NetworkResult
@@ -22,12 +24,17 @@ RESULTS, FIGURE, TABLE = "results", "comparison.png", "comparison.md"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(FitOptions):
+class CompareKind(FitKind):
     """Fit several networks to a signal with the same budget, and see who ends where.
 
     The folder (runs/NAME-compare unless --out names another) gets comparison.png, comparison.md and results/ with a
     file for each network. Ctrl-C keeps what is finished; --resume continues with the rest.
     """
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareShared(FitOptions):
+    """Options of `staf compare` for every kind of signal."""
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
     """An image, a recording, a mesh, or the folder of a scene."""
@@ -40,18 +47,22 @@ class Compare(FitOptions):
     """Of a mesh: how many voxels lie along its longest side."""
 
 
-def options_for(words: Sequence[str]) -> type[Any]:
-    return Compare
+class Compare(CompareKind, CompareShared):
+    """What `options_for` gives: the options of a kind and the shared ones."""
+
+
+def options_for(words: Sequence[str]) -> type[CompareShared]:
+    """The options for the kind of file that `words` name."""
+    return options_of("Compare", kind_of(words), CompareKind, CompareShared)
 
 
 def run(options: Compare, terminal: Terminal) -> int:
     """Fit each, draw, and print the table."""
     from staf.comparison import compare_networks
-    from staf.kinds import open as open_signal
     from staf.planning import plan
     from staf.signals.view import View
 
-    image = open_signal(options.file)
+    image = options.open(options.file)
     if options.resolution is not None:
         sampled = getattr(image, "sampled", None)
         if sampled is None:

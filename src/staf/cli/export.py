@@ -85,7 +85,7 @@ def run(options: Export, terminal: Terminal) -> int:
             return _export_holding(options, terminal, field, how)
         _refuse_half(options)
         view = field.signal.view
-        check_suffix(view, options.out, (*view.suffixes(), *HOLDING))
+        check_suffix(view, options.out, (*view.exported_suffixes(), *HOLDING))
         prepare_file(options.out, overwrite=options.overwrite)
         size = write_field(field.to(device), options.out, how, device=device, title="export", show=options.progress)
     terminal.say(f"{options.out}: {view.size_in_words(size)}")
@@ -206,7 +206,7 @@ def _targets(options: Export) -> tuple[dict[str, tuple[Callable[[], FittedField]
             signal = from_metadata(field.signal() or {})
             view = signal.view
             out = options.out / (name + (chosen or view.suffix))
-            check_suffix(view, out, (*view.suffixes(), *HOLDING))
+            check_suffix(view, out, (*view.exported_suffixes(), *HOLDING))
         except Exception as error:
             if not is_mistake(error):
                 raise
@@ -216,5 +216,5 @@ def _targets(options: Export) -> tuple[dict[str, tuple[Callable[[], FittedField]
         refuse_existing(out, overwrite=options.overwrite)
         targets[name] = field.load, out, signal.kind
     if chosen is not None and refused is not None and not targets:
-        check_suffix(refused, Path(f"NAME{chosen}"), (*refused.suffixes(), *HOLDING))
+        check_suffix(refused, Path(f"NAME{chosen}"), (*refused.exported_suffixes(), *HOLDING))
     return targets, failed

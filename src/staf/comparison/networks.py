@@ -1,7 +1,7 @@
 """Fit several networks to one signal under the same budget; each leaves a result file, so that a comparison resumes.
 
 A finished network is not fitted again while its result file exists. The file's name ends with a hash of the library's
-minor version, the signal's samples, the network, the seed and the budget.
+minor version, the signal (its samples, and how it was opened), the network, the seed and the budget.
 """
 
 from __future__ import annotations
@@ -63,10 +63,11 @@ def compare_networks(
     the network that was being fitted: the same call continues from it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    sha256 = array_hash(np.asarray(image))
+    sha256, opened = array_hash(np.asarray(image)), image.metadata()
     paths: dict[str, Path] = {}
     for model in models:
-        key = digest({"staf": _minor(), "image": sha256, "model": model, "seed": seed, "budget": budget})
+        signal = {"image": sha256, "opened": opened}
+        key = digest({"staf": _minor(), **signal, "model": model, "seed": seed, "budget": budget})
         paths[model] = folder / f"{_slug(_label(image, model, seed))}-{key[:12]}.json"
     pending = [model for model in models if not paths[model].exists()]
     bar = SweepProgress(len(models), len(pending), shown=progress)

@@ -55,6 +55,10 @@ class View(ABC, Generic[S]):
         """The suffixes of what `write` makes: those of files, and of pictures where a kind draws some."""
         return self.suffixes()
 
+    def exported_suffixes(self) -> tuple[str, ...]:
+        """The suffixes of what other programs open as the fitted thing itself, and not as pictures of it."""
+        return self.suffixes()
+
     def report_section(self, reconstruction: S) -> str:
         """HTML of the report's section with target and reconstruction side by side; nothing by default."""
         return ""
