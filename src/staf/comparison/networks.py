@@ -63,7 +63,9 @@ def compare_networks(
     the network that was being fitted: the same call continues from it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    sha256, opened = array_hash(np.asarray(image)), image.metadata()
+    sha256 = array_hash(np.asarray(image))
+    # A name may hold bytes that are no text.
+    opened = {key: value for key, value in image.metadata().items() if key != "name"}
     paths: dict[str, Path] = {}
     for model in models:
         signal = {"image": sha256, "opened": opened}
