@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from staf.kinds.scene.cameras import Cameras
-from staf.kinds.scene.lens import border_error, distorted, slopes, undistorted
+from staf.kinds.scene.lens import border_error, distorted, distorted_with_slopes, undistorted
 from staf.signals import SignalError
 
 
@@ -38,7 +38,7 @@ def test_distortion_is_opencvs():
 def test_slopes_are_the_derivative():
     generator = torch.Generator().manual_seed(0)
     points, lens = torch.rand(9, 2, generator=generator) - 0.5, (torch.rand(9, 4, generator=generator) - 0.5) / 4
-    diagonal, other = slopes(points, lens)
+    _, diagonal, other = distorted_with_slopes(points, lens)
     for i in range(9):
         exact = torch.autograd.functional.jacobian(lambda p, i=i: distorted(p[None], lens[i : i + 1])[0], points[i])
         found = torch.stack([diagonal[i], other[i].expand(2)])

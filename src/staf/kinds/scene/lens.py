@@ -20,9 +20,7 @@ def distorted(points: Float[Tensor, "*n 2"], distortion: Float[Tensor, "*n 4"]) 
 
     With s = |x|^2 and q = (p2, p1) that is (1 + k1 s + k2 s^2 + 2 q.x) x + s q.
     """
-    radial, tangential = distortion.split(2, -1)
-    towards, square = tangential.flip(-1), points.square().sum(-1, keepdim=True)
-    return points * _factor(points, square, radial, towards) + square * towards
+    return distorted_with_slopes(points, distortion)[0]
 
 
 def undistorted(points: Float[Tensor, "*n 2"], distortion: Float[Tensor, "*n 4"]) -> Float[Tensor, "*n 2"]:
@@ -36,23 +34,25 @@ def undistorted(points: Float[Tensor, "*n 2"], distortion: Float[Tensor, "*n 4"]
     ideal = points
     # Always as many, and nothing is looked at on the host: training steps are captured in a CUDA graph.
     for _ in range(STEPS):
-        error = points - distorted(ideal, distortion)
-        diagonal, other = slopes(ideal, distortion)
+        image, diagonal, other = distorted_with_slopes(ideal, distortion)
+        error = points - image
         determinant = diagonal.prod(-1, keepdim=True) - other.square()
         ideal = ideal + (diagonal.flip(-1) * error - other * error.flip(-1)) / determinant
     return ideal
 
 
-def slopes(
+def distorted_with_slopes(
     points: Float[Tensor, "*n 2"], distortion: Float[Tensor, "*n 4"]
-) -> tuple[Float[Tensor, "*n 2"], Float[Tensor, "*n 1"]]:
-    """The derivative of `distorted`, which is symmetric: its diagonal and its other entry."""
-    radial, tangential = distortion.split(2, -1)
+) -> tuple[Float[Tensor, "*n 2"], Float[Tensor, "*n 2"], Float[Tensor, "*n 1"]]:
+    """`distorted` and its derivative, which is symmetric: the diagonal and the other entry."""
+    k1, k2, tangential = distortion.split([1, 1, 2], -1)
     towards, square = tangential.flip(-1), points.square().sum(-1, keepdim=True)
-    growth = radial[..., :1] + 2 * square * radial[..., 1:]
-    diagonal = _factor(points, square, radial, towards) + 2 * points * (growth * points + 2 * towards)
+    second = k2 * square
+    factor = 1 + square * (k1 + second) + 2 * (points * towards).sum(-1, keepdim=True)
+    growth = k1 + 2 * second
+    diagonal = factor + 2 * points * (growth * points + 2 * towards)
     other = growth * points.prod(-1, keepdim=True) + (points * tangential).sum(-1, keepdim=True)
-    return diagonal, 2 * other
+    return points * factor + square * towards, diagonal, 2 * other
 
 
 def border_error(
@@ -79,12 +79,7 @@ def border_error(
     ideal = undistorted(points, lens)
     error = ((distorted(ideal, lens) - points).abs() * focal[:, None]).amax((1, 2))
     way = torch.linspace(1 / ALONG_WAY, 1, ALONG_WAY, device=focal.device)[:, None] * ideal[:, :, None]
-    diagonal, other = slopes(way, lens[:, :, None].expand(*way.shape[:3], 4))
+    _, diagonal, other = distorted_with_slopes(way, lens[:, :, None].expand(*way.shape[:3], 4))
     # Both eigenvalues are positive where the lens keeps neighbours apart and in order.
     upright = (diagonal.prod(-1) > other[..., 0].square()) & (diagonal.sum(-1) > 0)
     return torch.where(upright.all(2).all(1), error, torch.inf).nan_to_num(nan=torch.inf, posinf=torch.inf)
-
-
-def _factor(points: Tensor, square: Tensor, radial: Tensor, towards: Tensor) -> Tensor:
-    grown = 1 + square * (radial[..., :1] + square * radial[..., 1:])
-    return grown + 2 * (points * towards).sum(-1, keepdim=True)
