@@ -33,7 +33,9 @@ def interpolation_quality(fit: Fit) -> dict[str, float]:
 
     device = next(fit.module.parameters()).device
     height, width = signal.shape
-    enlarged = bicubic(task.observation.to(device), 2).permute(1, 2, 0).clamp(0, 1)
+    # The observation of a large image is a smaller one.
+    pixels = task.batch(None).target.T.reshape(-1, height, width).to(device)
+    enlarged = bicubic(pixels, 2).permute(1, 2, 0).clamp(0, 1)
     # The enlargement has its samples at the centres of cells, whatever the fit's own were.
     points = coordinates((2 * height, 2 * width)).to(device)
     if task.convention == "ends":

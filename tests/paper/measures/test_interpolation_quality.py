@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -38,6 +40,19 @@ def test_noise_between_the_pixels_is_seen_and_a_smooth_field_is_not_blamed(conve
 
     assert measured(0.0) > 40
     assert measured(0.2) < 20
+
+
+def test_a_large_image_is_measured_at_all_of_its_pixels():
+    from staf.kinds.image.large.task import SEEN_SIDE, LargeReconstruction
+    from staf.training import run
+
+    picture = np.random.default_rng(0).integers(0, 256, (2, SEEN_SIDE + 2, 3), dtype=np.uint8)
+    task = LargeReconstruction(staf.Image(picture))
+    field = staf.siren(2, 3, width=8)
+    large = run(task, field, Recipe(steps=1, rate=1e-9), progress=False)
+    usual = staf.fit(staf.Image(picture), field, Recipe(steps=1, rate=1e-9), progress=False)
+    found = interpolation_quality(SimpleNamespace(task=task, module=large.field))
+    assert found["interpolation_psnr"] == pytest.approx(interpolation_quality(usual)["interpolation_psnr"], abs=1e-3)
 
 
 def test_a_recording_has_no_pixels():
