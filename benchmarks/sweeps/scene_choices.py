@@ -2,7 +2,7 @@
 
 `python -m benchmarks.sweeps.scene_choices FOLDER --out FILE.json` leaves every tenth photo of the training set out,
 fits the others by every one of `STAGES`, in equal time, and prints how well the photos that were left out are rendered
-by the final weights. What was best in a stage is kept in the next; `--only` keeps runs by the start of their names.
+by the final weights. With `--validation` all are fitted and measured on the photos of transforms_val.json. What was best in a stage is kept in the next; `--only` keeps runs by the start of their names.
 Views of the test set are not read, except by the last run, `--long`, which fits all photos by what was chosen.
 `--steps` gives every run so many steps, not seconds, and `--downscale` makes the photos smaller, as a CPU needs them.
 """
@@ -22,7 +22,7 @@ import numpy as np
 import staf
 from benchmarks.sweeps.rows import Row, measure, options
 from paper.protocols.published import with_arguments
-from staf.kinds.scene.reading import Views
+from staf.kinds.scene.reading import Views, read_views
 from staf.kinds.scene.task import Radiance
 from staf.ops.execution import Execution
 from staf.planning import Budget, plan
@@ -39,7 +39,7 @@ STAGES: tuple[dict[str, Changes], ...] = (
     {"as planned": {}},
     {"4 rays a pixel": {"scene": {"subpixels": 2}}},
     {f"{directions} directions": {"grid": {"directions": directions}} for directions in ("plain", "frequencies")},
-    {"more pixels": {"recipe": {"batch": 2**15}, "task": {"samples": 2**18}}},
+    {"more pixels": {"scene": {"subpixels": 1}, "recipe": {"batch": 2**16}}},
     {"2048 samples": {"scene": {"ray_samples": 2048}, "task": {"samples": 2**18}}},
     {f"{cells} cells": {"grid": {"finest": cells}} for cells in (256, 512, 2048)},
     {f"decay {decay:g}": {"recipe": {"table_decay": decay}} for decay in (0.0, 3e-8, 3e-7, 1e-6)},
@@ -102,6 +102,8 @@ def runs(whole: staf.Scene, rows: list[Row], given: argparse.Namespace) -> Itera
         return Budget(steps=given.steps) if given.steps else Budget(seconds=seconds)
 
     scene = split(whole)
+    if given.validation:
+        scene = whole.with_photos(whole.train, read_views(given.folder, downscale=given.downscale)["val"])
     assert scene.test is not None
     quick = scene.with_photos(scene.train, scene.test.first(1))
     warm_up = Budget(steps=min(WARM_UP, given.steps or WARM_UP))
@@ -126,6 +128,7 @@ def main() -> None:
     parser.add_argument("--long", type=float, default=120.0)
     parser.add_argument("--steps", type=int, default=None)
     parser.add_argument("--downscale", type=int, default=1)
+    parser.add_argument("--validation", action="store_true", help="measure on the photos of transforms_val.json")
     given = options(parser)
     scene = staf.Scene.read(given.folder, downscale=given.downscale)
     rows: list[Row] = []
