@@ -2,9 +2,10 @@
 
 `python -m benchmarks.sweeps.scene_choices FOLDER --out FILE.json` leaves every tenth photo of the training set out,
 fits the others by every one of `STAGES`, in equal time, and prints how well the photos that were left out are rendered
-by the final weights. With `--validation` all are fitted and measured on the photos of transforms_val.json. What was best in a stage is kept in the next; `--only` keeps runs by the start of their names.
-Views of the test set are not read, except by the last run, `--long`, which fits all photos by what was chosen.
-`--steps` gives every run so many steps, not seconds, and `--downscale` makes the photos smaller, as a CPU needs them.
+by the final weights. With `--validation` all are fitted and measured on the photos of transforms_val.json. What was
+best in a stage is kept in the next; `--only` keeps runs by the start of their names. Views of the test set are not
+read, except by the last run, `--long`, which fits all photos by what was chosen. `--steps` gives every run so many
+steps, not seconds, and `--downscale` makes the photos smaller, as a CPU needs them.
 """
 
 from __future__ import annotations
