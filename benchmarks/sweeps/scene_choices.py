@@ -104,7 +104,9 @@ def runs(whole: staf.Scene, rows: list[Row], given: argparse.Namespace) -> Itera
 
     scene = split(whole)
     if given.validation:
-        scene = whole.with_photos(whole.train, read_views(given.folder, downscale=given.downscale)["val"])
+        scene = whole.with_photos(
+            whole.train, read_views(given.folder, splits=["val"], downscale=given.downscale)["val"]
+        )
     assert scene.test is not None
     quick = scene.with_photos(scene.train, scene.test.first(1))
     warm_up = Budget(steps=min(WARM_UP, given.steps or WARM_UP))

@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 from staf.kinds.scene.reading import read_views
+from staf.kinds.scene.signal import Scene
 from staf.signals.errors import SignalError
 from tests.kinds.scene import procedural
 
@@ -74,4 +75,14 @@ def test_a_photo_of_two_files_of_poses_is_refused(tmp_path):
 
 
 def test_photos_to_validate_with_may_be_those_to_test_with(folder):
-    assert listed(folder, train_filenames=TRAIN, val_filenames=TEST, test_filenames=TEST)["val"] == TEST
+    assert listed(folder, train_filenames=TRAIN, val_filenames=TEST, test_filenames=TEST)["test"] == TEST
+    assert read_views(folder, splits=["val"])["val"].names == TEST
+
+
+def test_photos_to_validate_with_are_held_out_where_none_are_to_test_with(tmp_path):
+    folder = procedural.write_blender(tmp_path, train=2, test=1, size=8)
+    (folder / "transforms_test.json").rename(folder / "transforms_val.json")
+    scene = Scene.read(folder)
+    assert (len(scene.train), scene.test.names) == (2, ["test/r_0.png"])
+    shutil.copy(folder / "transforms_val.json", folder / "transforms_test.json")
+    assert list(read_views(folder)) == ["train", "test"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,8 +68,10 @@ def find_transforms(folder: Path) -> dict[str, Path]:
     return found
 
 
-def read_views(folder: Path, *, downscale: int = 1, max_pixels: int = 400_000_000) -> dict[str, Views]:
-    """The photos of each split of a scene's folder.
+def read_views(
+    folder: Path, *, splits: Sequence[str] | None = None, downscale: int = 1, max_pixels: int = 400_000_000
+) -> dict[str, Views]:
+    """The photos of some `splits` of a scene's folder; by default `train` and `test`, or `val` where no test is.
 
     A file without splits may name them (`train_filenames`, `test_filenames`); otherwise every eighth photo is for
     testing. `max_pixels` bounds the pixels of each photo as it is read, and of all together as they are kept,
@@ -85,19 +87,21 @@ def read_views(folder: Path, *, downscale: int = 1, max_pixels: int = 400_000_00
         raise SignalError("it has no transforms_train.json: there are no photos to fit")
     if downscale < 1:
         raise SignalError(f"downscale must be a whole number of at least 1, got {downscale}")
-    splits: dict[str, list[Frame]] = {}
+    found: dict[str, list[Frame]] = {}
     documents: dict[str, Mapping[str, object]] = {}
     for split, path in files.items():
         document = _document(path)
         frames = _frames(document, path, folder)
         parts = split_frames(document, frames, folder) if split == "all" else {split: frames}
-        splits.update(parts)
+        found.update(parts)
         documents.update(dict.fromkeys(parts, document))
-    splits = {split: frames for split, frames in splits.items() if frames}
-    check_apart(splits, folder)
-    check_pixels([frame for part in splits.values() for frame in part], folder, downscale=downscale, most=max_pixels)
+    found = {split: frames for split, frames in found.items() if frames}
+    check_apart(found, folder)
+    wanted = splits or ("train", "test" if "test" in found else "val")
+    found = {split: frames for split, frames in found.items() if split in wanted}
+    check_pixels([frame for part in found.values() for frame in part], folder, downscale=downscale, most=max_pixels)
     views: dict[str, Views] = {}
-    for split, frames in splits.items():
+    for split, frames in found.items():
         pixels, size = load_photos(frames, folder, downscale=downscale, most=max_pixels)
         cameras = cameras_of(documents[split], frames, *size).scaled(downscale)
         names = [frame.path.relative_to(folder.resolve()).as_posix() for frame in frames]

@@ -119,14 +119,15 @@ class Scene(Signal):
         cameras = views["train"].cameras
         middle, side = bounds(folder, cameras, centre=centre, half=half)
         notes = box_notes(cameras, middle, side, refuse=True)
-        if "test" not in views:
+        held_out = views.get("test", views.get("val"))
+        if held_out is None:
             notes.append(
                 "no views are held out: measures are those of the first photos that were fitted; to hold some out, "
                 "list them in transforms_test.json (Blender) or in test_filenames of transforms.json (nerfstudio)"
             )
         scene = cls(
             views["train"],
-            views.get("test"),
+            held_out,
             centre=middle,
             half=side,
             background=background,
