@@ -25,14 +25,14 @@ from paper.runner.experiment import Context, Data, Outcome
 from paper.runner.result import RunResult
 from paper.sines.arms import ARMS
 from paper.sines.code_arms import CODE_ARMS, LENGTH
-from paper.sines.parts import PARTS, Given, data_of
+from paper.sines.parts import OMEGA0, PARTS, Given, data_of
 from paper.sines.tables import figure, tables
 from paper.study.study import Study
 
 NAME = "do-sines-help"
 FACTORS = (1 / 8, 1 / 4, 1 / 2, 2.0, 4.0, 8.0)
-# The part that is the pictures' with other first frequencies, and the part that has arms of its own.
-ALL_PARTS = (*PARTS, "omega0", "codes")
+# Codes have arms of their own.
+ALL_PARTS = (*PARTS, *OMEGA0, "codes")
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class SinesRun:
     step_factors: tuple[float, ...] | None = None
     code_rates: tuple[float, ...] | None = None
     code_batch: tuple[int, int] | None = None
+    omega_rate: float | None = None
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ class Sines:
     def label(self, configuration: SinesRun) -> str:
         c = configuration
         code = f" of {c.code} seeds {'-'.join(map(str, c.seeds))}" if c.part == "codes" else ""
-        return f"{c.part} {c.arm}{code}" + (f" omega0 x{c.factor:g}" if c.factor != 1 else "")
+        faster = f" Omega's rate x{c.omega_rate:g}" if c.omega_rate is not None else ""
+        return f"{c.part} {c.arm}{code}{faster}" + (f" omega0 x{c.factor:g}" if c.factor != 1 else "")
 
     def data(self, configuration: SinesRun) -> Data:
         return data_of(configuration.part, self.given, configuration.size)
@@ -99,10 +101,10 @@ class Sines:
     def _fits(self, c: SinesRun, device: str) -> Outcome:
         from paper.sines.fits import RATES, fit_arm
 
-        problem = PARTS["pictures" if c.part == "omega0" else c.part].problem(self.given, c)
+        problem = PARTS[OMEGA0.get(c.part, c.part)].problem(self.given, c)
         found = fit_arm(
             problem, ARMS[c.arm], width=c.width, steps=c.steps, seeds=c.seeds, device=device, optimiser=c.optimiser,
-            rates=c.rates or RATES, slower=c.slower,
+            rates=c.rates or RATES, slower=c.slower, omega_rate=c.omega_rate,
         )  # fmt: skip
         details: dict[str, Any] = {
             "values": found.values, "measures": found.measures, "rate": found.rate, "search": found.search,
@@ -182,6 +184,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--factors", nargs="+", type=float, default=list(FACTORS), metavar="X", help="of the first omega0"
     )
+    parser.add_argument(
+        "--omega-rate", type=float, metavar="X", help="of a trained Omega, as a multiple of the rate (default: ours)"
+    )
     parser.add_argument("--optimiser", default="soap", choices=["soap", "muon", "adam"], help="of full batches")
 
 
@@ -208,14 +213,16 @@ def sweep(arguments: argparse.Namespace) -> tuple[Sines, list[SinesRun]]:
             same |= {"code_batch": (a.code_batch[0], a.code_batch[1]) if a.code_batch else None}
             runs += [SinesRun(name, arm, seeds, *size, **same) for arm in a.codes if faces]
             continue
-        part = PARTS["pictures" if name == "omega0" else name]
+        part = PARTS[OMEGA0.get(name, name)]
         # Time is settled by the pictures.
         arms = [arm for arm in a.arms if name == "pictures" or not ARMS[arm].timed_as]
-        for arm, factor in itertools.product(arms, a.factors if name == "omega0" else (1.0,)):
+        for arm, factor in itertools.product(arms, a.factors if name in OMEGA0 else (1.0,)):
             size, batch = getattr(a, part.size), a.batch if part.optimiser else None
             own = (seeds, a.width, a.steps, size, factor, part.optimiser or a.optimiser, rates, batch)
             slower = a.slower if ARMS[arm].timed_as else None
-            runs += [SinesRun(name, arm, *own, slower=slower)] if part.given(given) else []
+            # A frozen sine has no Omega that is trained.
+            omega_rate = None if ARMS[arm].model == "siren" else a.omega_rate
+            runs += [SinesRun(name, arm, *own, slower=slower, omega_rate=omega_rate)] if part.given(given) else []
     if not runs:
         raise ValueError("give the data of at least one of --parts: --images, --recording, --shapes, --faces, --scene")
     return Sines(given), runs

@@ -41,11 +41,16 @@ class ArmFits:
         return sum(found) / len(found)
 
 
-def recipe(problem: Problem, steps: int, rate: float, optimiser: str) -> Recipe:
-    """The recipe of every arm: our schedule and rates of C, Omega and Phi for that optimiser."""
+def recipe(problem: Problem, steps: int, rate: float, optimiser: str, omega_rate: float | None = None) -> Recipe:
+    """The recipe of every arm: our schedule and rates of C, Omega and Phi for that optimiser.
+
+    `omega_rate` is another multiple of the rate for Omega.
+    """
     from staf.planning import recipes
 
     found = recipes.full_batch(steps=steps) if optimiser == "soap" else recipes.default(steps=steps)
+    if omega_rate is not None:
+        found = found.replace(frequency_rate=omega_rate)
     return found.replace(optimiser=optimiser, rate=rate, matrix_rate=rate, batch=problem.batch, precision="fp32")
 
 
@@ -60,6 +65,7 @@ def fit_arm(
     optimiser: str = "soap",
     rates: Sequence[float] = RATES,
     slower: float | None = None,
+    omega_rate: float | None = None,
 ) -> ArmFits:
     """Search the rate on the first signal, unless there is one alone, then fit the others; every seed in both.
 
@@ -75,7 +81,7 @@ def fit_arm(
     # All seeds: a rate at which one of them fails is no good rate.
     first = [(0, seed) for seed in seeds]
     for rate in rates if len(rates) > 1 else ():
-        tried = _train(problem, arm, first, width, recipe(problem, own_steps, rate, optimiser), device)
+        tried = _train(problem, arm, first, width, recipe(problem, own_steps, rate, optimiser, omega_rate), device)
         search[f"{rate:g}"] = sum(one.metrics[problem.measure] for one in tried) / len(tried)
     best = max(rates, key=lambda rate: search.get(f"{rate:g}", 0.0))
     places = range(1, len(problem.tasks)) if len(problem.tasks) > 1 else range(1)
@@ -84,7 +90,7 @@ def fit_arm(
     groups = [[place] for place in places] if problem.batch else [list(places)]
     for group in groups:
         pairs = [(place, seed) for place in group for seed in seeds]
-        results = _train(problem, arm, pairs, width, recipe(problem, own_steps, best, optimiser), device)
+        results = _train(problem, arm, pairs, width, recipe(problem, own_steps, best, optimiser, omega_rate), device)
         found_all += list(zip(pairs, results, strict=True))
     values: dict[str, list[float]] = {}
     measures: dict[str, list[dict[str, float]]] = {}

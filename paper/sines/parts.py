@@ -78,7 +78,7 @@ def _pictures(given: Given, run: Any) -> Problem:
 def _recordings(given: Given, run: Any) -> Problem:
     from paper.sines import signals
 
-    return signals.recordings(given.sound(), run.size, PIECES)
+    return signals.recordings(given.sound(), run.size, PIECES, run.factor)
 
 
 def _shapes(given: Given, run: Any) -> Problem:
@@ -143,11 +143,13 @@ PARTS = {
     "grids": Part("Behind a hash grid: PSNR (dB)", "side", "images", _grids),
     "scenes": Part("Scenes: PSNR of held-out views (dB)", "scene_side", "scene", _scenes, "muon"),
 }
+# Parts that are another one with other first frequencies.
+OMEGA0 = {"omega0": "pictures", "omega0 sound": "recordings"}
 
 
 def data_of(part: str, given: Given, size: float) -> Data:
     """What a part ran on, by the contents of its files."""
-    needs = "faces" if part == "codes" else "images" if part == "omega0" else PARTS[part].needs
+    needs = "faces" if part == "codes" else PARTS[OMEGA0.get(part, part)].needs
     if not needs:
         return Data("made", digest("made"))
     if needs == "recording":

@@ -78,8 +78,11 @@ def pictures(sources: Sequence[Any], side: int, omega0_factor: float = 1.0) -> P
     )
 
 
-def recordings(recording: Any, seconds: float, pieces: int) -> Problem:
-    """Pieces of a recording, spread over its length; each network's first sines follow the pitch of its piece."""
+def recordings(recording: Any, seconds: float, pieces: int, omega0_factor: float = 1.0) -> Problem:
+    """Pieces of a recording, spread over its length; each network's first sines follow the pitch of its piece.
+
+    Their frequencies are multiplied by `omega0_factor`.
+    """
     from staf.tasks import Reconstruction
 
     parts = pieces_of(recording, seconds, pieces)
@@ -87,7 +90,7 @@ def recordings(recording: Any, seconds: float, pieces: int) -> Problem:
         [Reconstruction(part) for part in parts],
         [part.name for part in parts],
         constants={"omega0": 30.0, "hidden_omega0": 30.0},
-        starts=[pitch_start(part) for part in parts],
+        starts=[pitch_start(part, omega0_factor) for part in parts],
     )
 
 
@@ -102,12 +105,12 @@ def pieces_of(recording: Any, seconds: float, pieces: int) -> list[Any]:
     ]
 
 
-def pitch_start(part: Any) -> Start:
-    """First sines by the pitch of what is heard, as our plans have them."""
+def pitch_start(part: Any, factor: float = 1.0) -> Start:
+    """First sines by the pitch of what is heard, as our plans have them, times a factor."""
     from staf.nn.first_layer import SineLayer
     from staf.planning.first_frequency import first_hertz
 
-    cycles = first_hertz(part, part.seconds)[0] * part.seconds
+    cycles = factor * first_hertz(part, part.seconds)[0] * part.seconds
     return lambda field: SineLayer().enlarge(field, cycles)
 
 

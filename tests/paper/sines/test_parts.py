@@ -13,8 +13,10 @@ from paper.experiments.do_sines_help import STUDY
 from paper.sines.arms import ARMS
 from paper.sines.decoders import FEATURES, GRID, grids, scenes
 from paper.sines.equations import HIGHEST, equations, waves
+from paper.sines.fits import fit_arm
 from paper.sines.gaps import gaps, tones
-from paper.sines.parts import PARTS
+from paper.sines.parts import OMEGA0, PARTS, Given
+from paper.sines.signals import pictures, recordings
 from staf.kinds import Audio, Image
 from staf.nn.roles import parameter_roles
 
@@ -81,3 +83,79 @@ def test_parts_whose_data_is_not_given_are_left_out():
     arguments.parts = ["scenes"]
     with pytest.raises(ValueError, match="--scene"):
         STUDY.sweep(arguments)
+
+
+def _arguments(*words):
+    parser = argparse.ArgumentParser()
+    STUDY.add_arguments(parser)
+    arguments = parser.parse_args(list(words))
+    arguments.quick = False
+    return arguments
+
+
+def _problem(part, sound):
+    picture = Image(np.random.default_rng(0).integers(0, 256, (8, 8, 3), np.uint8), name="a")
+
+    class Here(Given):
+        def pictures(self):
+            return [picture]
+
+        def sound(self):
+            return sound
+
+    run = argparse.Namespace(size={"pictures": 8, "grids": 8, "equations": 16, "told equations": 16}.get(part, 0.02))
+    run.factor, run.batch = 1.0, None
+    return PARTS[part].problem(Here(), run)
+
+
+@pytest.mark.parametrize("part", [name for name in PARTS if name not in ("shapes", "scenes")])
+def test_one_omega_is_trained_in_every_part(part):
+    (tone,) = tones(1, 8000, 0.2)
+    problem = _problem(part, tone)
+    frozen, field = ({*_names(problem.fresh(ARMS[arm], 0, 6, 0))} for arm in ("frozen sine", "trained Omega"))
+    added = {name.rsplit(".", 1)[-1] for name in field - frozen}
+    assert added == {"frequency"}
+    assert field > frozen
+
+
+def _names(field):
+    return [name for name, parameter in field.named_parameters() if parameter.requires_grad]
+
+
+def test_one_omega_is_trained_in_a_scene():
+    problem = scenes(ball_scene(test=4), 30.0, 16, 128)
+    field = problem.fresh(ARMS["trained Omega"], 1, 6, 0)
+    assert sum("frequency" in name for name, _ in field.named_parameters()) == 6
+    assert not any(name.endswith(("amplitude", "phase")) for name, _ in field.named_parameters())
+
+
+def test_the_first_frequencies_of_sound_are_multiplied_by_the_factor():
+    (tone,) = tones(1, 8000, 0.2)
+    first = [
+        recordings(tone, 0.05, 2, factor).fresh(ARMS["trained Omega"], 0, 6, 0).layers[0].weight
+        for factor in (1.0, 4.0)
+    ]
+    assert torch.allclose(4 * first[0], first[1])
+
+
+def test_unknown_frequencies_are_asked_of_pictures_and_sound_by_all_arms():
+    words = ["--parts", "omega0 sound", "--factors", "0.5", "1", "--omega-rate", "100", "--recording", "a.wav"]
+    runs = STUDY.sweep(_arguments(*words))[1]
+    assert set(OMEGA0) == {"omega0", "omega0 sound"}
+    assert {run.factor for run in runs} == {0.5, 1.0}
+    rates = {run.arm: run.omega_rate for run in runs}
+    assert rates["trained Omega"] == rates["5 sines a layer"] == 100
+    assert rates["frozen sine"] is None, "it has no Omega to train"
+    assert len({STUDY.sweep(_arguments(*words))[0].label(run) for run in runs}) == len(runs)
+
+
+def test_omega_learns_at_its_own_rate():
+    problem = pictures([Image(np.random.default_rng(0).integers(0, 256, (6, 6, 3), np.uint8), name="a")], 6)
+    fresh = problem.fresh(ARMS["trained Omega"], 0, 6, 0).activation(0).frequency.detach()
+    moved = []
+    for rate in (1.0, 100.0):
+        found = fit_arm(
+            problem, ARMS["trained Omega"], width=6, steps=2, seeds=[0], device="cpu", rates=(1e-3,), omega_rate=rate
+        )
+        moved.append(float((found.networks[0].activation(0).frequency.detach() - fresh).abs().max()))
+    assert moved[1] > 50 * moved[0] > 0
