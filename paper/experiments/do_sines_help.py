@@ -117,11 +117,11 @@ class Sines:
 
 
 def _quantised(found: Any, problem: Any, seeds: int, steps: int, device: str) -> dict[str, Any]:
-    """PSNR by bits, of the first seed of every picture, before and after its float parameters are trained on."""
+    """PSNR by bits, of every picture and seed, before and after the float parameters are trained on."""
     from paper.sines.quantised import BITS, REFINED, psnr_of, quantised, refined, stored_bytes
 
-    fields = found.networks[::seeds]
-    tasks = list(problem.tasks[1:] or problem.tasks)
+    fields = found.networks
+    tasks = [task for task in problem.tasks[1:] or problem.tasks for _ in range(seeds)]
     rows = {}
     for bits in BITS:
         rough = [quantised(field, bits) for field in fields]

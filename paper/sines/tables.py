@@ -11,7 +11,8 @@ import numpy as np
 from paper.runner.result import RunResult
 from paper.sines.arms import ARMS
 from paper.sines.code_arms import CODE_ARMS
-from paper.sines.parts import PARTS
+from paper.sines.omega0_tables import mean_and_error, omega0_tables
+from paper.sines.parts import OMEGA0, PARTS
 from staf._tables import Table
 
 if TYPE_CHECKING:
@@ -39,17 +40,56 @@ def page_tables(results: Sequence[RunResult]) -> dict[str, Table]:
 
     An empty table stands for what was not run.
     """
-    found = {}
+    small = _smaller(results)
+    found, large = {}, [result for result in results if result not in small and not _searched_omega0(result)]
     for part in TITLES:
-        runs = [result for result in results if _part_of(result) == part]
+        runs = [result for result in large if _part_of(result) == part]
         rates = sorted({float(result.details["rate"]) for result in runs})
         tables = [_part(part, [r for r in runs if float(r.details["rate"]) == rate]) for rate in rates]
         columns = tables[0].columns if tables else []
         found[f"sines-{part.replace(' ', '-')}"] = Table(TITLES[part], columns, [r for t in tables for r in t.rows])
-    same = [result for result in results if result.details.get("rate") == SAME_RATE]
+    same = [result for result in large if result.details.get("rate") == SAME_RATE]
     found |= {"sines-omega0": _omega0(same), "sines-quantised": _quantised(same), "sines-codes": _codes(results)}
+    found |= {"sines-small": _small(small), "sines-bytes": _bytes(small)}
+    found |= omega0_tables([result for result in results if _searched_omega0(result)])
     # Several fits shared the machine, so that times of steps say nothing.
     return {name: _without(table, "ms a step") for name, table in found.items()}
+
+
+def _searched_omega0(result: RunResult) -> bool:
+    """Whether a run is of the study of omega0 in which each arm searched its rate."""
+    return _part_of(result) in OMEGA0 and bool(result.details["search"])
+
+
+def _smaller(results: Sequence[RunResult]) -> list[RunResult]:
+    """Runs of a part on smaller signals than its others have."""
+    parts = [result for result in results if _part_of(result) in TITLES]
+    largest = {part: max((_size(r) for r in parts if _part_of(r) == part), default=0.0) for part in TITLES}
+    return [result for result in parts if _size(result) < largest[_part_of(result)]]
+
+
+def _small(results: Sequence[RunResult]) -> Table:
+    """A row for each arm of each part, each at the rate that it searched; widths of one number of bytes are apart."""
+    own = [result for result in results if "quantised" not in result.details]
+    tables = [_without(_part(part, [r for r in own if _part_of(r) == part]), "ms a step") for part in TITLES]
+    rows = [[table.title.split(":")[0], *row] for table in tables for row in table.rows]
+    return Table("Smaller signals", ["signals", *tables[0].columns], rows)
+
+
+def _bytes(results: Sequence[RunResult]) -> Table:
+    """Arms of several widths with rounded matrices: PSNR after the steps of the rest, and bytes, fewest first."""
+    runs = [result for result in results if "quantised" in result.details]
+    bits = list(runs[0].details["quantised"]) if runs else []
+    rows = []
+    for result in sorted(runs, key=lambda run: run.details["quantised"][bits[0]]["bytes"]):
+        kept = [result.details["quantised"][bit] for bit in bits]
+        cells = [f"{_mean_of(np.array(one['refined']))} ({one['bytes'] / 1000:.2f} kB)" for one in kept]
+        rows.append([str(result.configuration["arm"]), str(result.details["width"]), *cells])
+    return Table("Rounded matrices", ["network", "width", *(f"{bit} bits" for bit in bits)], rows)
+
+
+def _size(result: RunResult) -> float:
+    return float(result.configuration["size"])
 
 
 def _without(table: Table, column: str) -> Table:
@@ -64,16 +104,6 @@ def differences(results: Sequence[RunResult], part: str) -> dict[str, np.ndarray
     if base is None:
         return {}
     return {arm: own - base for arm, own in values.items() if arm != FROZEN}
-
-
-def mean_and_error(values: np.ndarray) -> str:
-    """The mean with its standard error.
-
-    >>> mean_and_error(np.array([1.0, 2.0, 3.0]))
-    '+2.00 ± 0.58'
-    """
-    error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan
-    return f"{values.mean():+.2f} ± {error:.2f}"
 
 
 def _part(part: str, results: Sequence[RunResult]) -> Table:
