@@ -68,7 +68,7 @@ SPEC = NetworkSpec(
     formula=r"ReLU on $\sin, \cos$ of $2 \pi B x$, $B \sim N(0, s^2)$, $s$ = `scale`",
     source="Tancik et al., *Fourier Features Let Networks Learn High Frequency Functions in Low Dimensional Domains*, "
     "2020",
-    rates=Rates(full_batch=1e-2, soap=1e-2, mini_batch=(8e-3, 4e-3)),
+    rates=Rates(full_batch=1e-2, soap=1e-2, mini_batch=(8e-3, 8e-3)),
     first_layer=GaussianFeatures(),
     restoration={
         "super_resolution": Settings(1e-2, constants={"scale": 1.21}),

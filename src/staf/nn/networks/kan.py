@@ -106,7 +106,7 @@ SPEC = NetworkSpec(
     kan,
     formula=r"$\sum_d c_d T_d(\tanh x)$ on every edge, $c$ trained",
     source="Liu et al., *KAN: Kolmogorov-Arnold Networks*, 2024; polynomials as in the released code of STAF",
-    rates=Rates(full_batch=3e-3, soap=3e-3, mini_batch=(1e-3, 5e-4)),
+    rates=Rates(full_batch=3e-3, soap=3e-3, mini_batch=(1e-3, 1e-3)),
     restoration={"super_resolution": Settings(3e-3), "denoising": Settings(1.5e-3)},
     # Nobody has published a rate for images: the paper's for STAF.
     presets=paper_presets("KAN", {"rate": 1e-3, "schedule": decay(0.05)}),

@@ -70,7 +70,7 @@ SPEC = NetworkSpec(
     pemlp,
     formula=r"ReLU on $x$, $\sin(2^k \pi x)$, $\cos(2^k \pi x)$, $k$ < `bands`",
     source="Mildenhall et al., *NeRF*, 2020",
-    rates=Rates(full_batch=1e-2, soap=1e-2, mini_batch=(8e-3, 5e-3)),
+    rates=Rates(full_batch=1e-2, soap=1e-2, mini_batch=(8e-3, 8e-3)),
     first_layer=FrequencyBands(),
     restoration={
         "super_resolution": Settings(1e-2, constants={"bands": 2}),
