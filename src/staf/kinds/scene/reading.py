@@ -21,6 +21,7 @@ SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
 # A file of poses is text of a few hundred bytes a photo.
 MOST_BYTES = 2**26
 MOST_PHOTOS = 100_000
+MOST_TOGETHER = 400_000_000
 # How far the columns of a pose may be from unit vectors across each other: poses are rounded, some to two digits.
 LOOSEST = 0.02
 
@@ -69,7 +70,7 @@ def find_transforms(folder: Path) -> dict[str, Path]:
 
 
 def read_views(
-    folder: Path, *, splits: Sequence[str] | None = None, downscale: int = 1, max_pixels: int = 400_000_000
+    folder: Path, *, splits: Sequence[str] | None = None, downscale: int = 1, max_pixels: int | None = None
 ) -> dict[str, Views]:
     """The photos of some `splits` of a scene's folder; by default `train` and `test`, or `val` where no test is.
 
@@ -77,6 +78,7 @@ def read_views(
     testing. `max_pixels` bounds the pixels of each photo as it is read, and of all together as they are kept,
     `downscale` times smaller; it is compared with their headers before any is decoded.
     """
+    most = MOST_TOGETHER if max_pixels is None else max_pixels
     files = find_transforms(folder)
     if not files:
         raise SignalError(
@@ -99,10 +101,10 @@ def read_views(
     check_apart(found, folder)
     wanted = splits or ("train", "test" if "test" in found else "val")
     found = {split: frames for split, frames in found.items() if split in wanted}
-    check_pixels([frame for part in found.values() for frame in part], folder, downscale=downscale, most=max_pixels)
+    check_pixels([frame for part in found.values() for frame in part], folder, downscale=downscale, most=most)
     views: dict[str, Views] = {}
     for split, frames in found.items():
-        pixels, size = load_photos(frames, folder, downscale=downscale, most=max_pixels)
+        pixels, size = load_photos(frames, folder, downscale=downscale, most=most)
         cameras = cameras_of(documents[split], frames, *size).scaled(downscale)
         names = [frame.path.relative_to(folder.resolve()).as_posix() for frame in frames]
         views[split] = Views(names, torch.from_numpy(pixels), cameras)

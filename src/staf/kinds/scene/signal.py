@@ -113,7 +113,7 @@ class Scene(Signal):
         scenes lie within 1.5 of the origin; of others the box is around the point that the cameras look at.
         """
         folder = Path(folder)
-        views = read_views(folder, downscale=downscale, **({} if max_pixels is None else {"max_pixels": max_pixels}))
+        views = read_views(folder, downscale=downscale, max_pixels=max_pixels)
         if "train" not in views:
             raise SignalError("there are no photos to fit: the list of frames is empty")
         cameras = views["train"].cameras
