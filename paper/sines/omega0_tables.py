@@ -24,8 +24,9 @@ def omega0_tables(results: Sequence[RunResult]) -> dict[str, Table]:
     for part in OMEGA0:
         runs = {_place(result): result for result in results if result.configuration["part"] == part}
         name = f"sines-{part.replace(' ', '-')}"
-        found[f"{name}-searched"] = _table(runs, "mean (rate)", _mean)
-        found[f"{name}-differences"] = _table(runs, "over the frozen sine (pairs won)", _difference)
+        title = f"{OMEGA0[part].capitalize()}, first frequencies times a factor"
+        found[f"{name}-searched"] = _table(runs, f"{title}: mean PSNR (dB) and rate", _mean)
+        found[f"{name}-differences"] = _table(runs, f"{title}: dB over the frozen sine and pairs won", _difference)
     return found
 
 

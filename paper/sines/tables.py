@@ -31,7 +31,7 @@ TITLES = {name: part.title for name, part in PARTS.items()}
 def tables(results: Sequence[RunResult]) -> list[Table]:
     """A table for each part that was run."""
     found = [_part(part, [r for r in results if _part_of(r) == part]) for part in TITLES]
-    found += [_omega0(results), _quantised(results), _codes(results)]
+    found += [_omega0(results), *omega0_tables(results).values(), _quantised(results), _codes(results)]
     return [table for table in found if table.rows]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from paper.runner.result import RunResult
-from paper.sines.tables import page_tables
+from paper.sines.tables import page_tables, tables
 
 
 def _run(part, arm, values, *, size=128, rate=2e-3, factor=1.0, search=None, omega_rate=None, quantised=None):
@@ -38,6 +38,9 @@ def test_searched_factors_of_omega0_have_tables_of_their_own():
         ["trained Omega, Omega's rate x30", "-0.50 ± 0.50 (0 of 2)"],
     ]
     assert not found["sines-omega0-sound-searched"].rows
+    sound = _run("omega0 sound", "frozen sine", [5.0], factor=2.0)
+    (table,) = tables([sound])
+    assert table.rows == [["frozen sine", "5.00 (0.002)"]], "a run of sound alone has its table"
 
 
 def test_smaller_signals_have_a_table_of_their_own():
