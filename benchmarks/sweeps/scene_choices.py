@@ -5,12 +5,14 @@ fits the others by every one of `STAGES`, in equal time, and prints how well the
 by the final weights. With `--validation` all are fitted and measured on the photos of transforms_val.json. What was
 best in a stage is kept in the next; `--only` keeps runs by the start of their names. Views of the test set are not
 read, except by the last run, `--long`, which fits all photos by what was chosen. `--steps` gives every run so many
-steps, not seconds, and `--downscale` makes the photos smaller, as a CPU needs them.
+steps, not seconds, and `--downscale` makes the photos smaller, as a CPU needs them. `--also` names changes that every
+run has, as JSON: '{"grid": {"log2_entries": 13}, "recipe": {"batch": 256}}'.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -34,6 +36,9 @@ LAST = 100
 # Steps that compile the kernels.
 WARM_UP = 40
 
+# Decays of the table: for the 2^19 entries of a GPU, and larger ones for the smaller tables of a CPU.
+DECAYS = (0.0, 1e-8, 3e-8, 3e-7, 6e-7, 1e-6, 6e-6)
+
 Changes = dict[str, Any]
 # What runs change: arguments of the scene, of the grid and of the task, entries of the recipe.
 STAGES: tuple[dict[str, Changes], ...] = (
@@ -43,7 +48,7 @@ STAGES: tuple[dict[str, Changes], ...] = (
     {"more pixels": {"scene": {"subpixels": 1}, "recipe": {"batch": 2**16}}},
     {"2048 samples": {"scene": {"ray_samples": 2048}, "task": {"samples": 2**18}}},
     {f"{cells} cells": {"grid": {"finest": cells}} for cells in (256, 512, 2048)},
-    {f"decay {decay:g}": {"recipe": {"table_decay": decay}} for decay in (0.0, 3e-8, 3e-7, 1e-6)},
+    {f"decay {decay:g}": {"recipe": {"table_decay": decay}} for decay in DECAYS},
     {f"2^{size} entries": {"grid": {"log2_entries": size}} for size in (18, 20, 21)},
     {"perceptrons of 128": {"grid": {"width": 128}}},
     {f"steps of 2^{size} samples": {"task": {"samples": 2**size}} for size in (12, 14)},
@@ -73,7 +78,7 @@ def split(scene: staf.Scene) -> staf.Scene:
     return scene.with_photos(part(fitted), part(left_out))
 
 
-def fit(scene: staf.Scene, changes: Changes, budget: Budget, *, device: str, seed: int = 0) -> Row:
+def fit(scene: staf.Scene, changes: Changes, budget: Budget, *, device: str, seed: int) -> Row:
     """One run of the plan with changes."""
     scene = scene.changed(**changes.get("scene", {}))
     chosen = with_arguments(plan(scene, budget, device=device.split(":")[0]), **changes.get("grid", {}))
@@ -91,6 +96,7 @@ def fit(scene: staf.Scene, changes: Changes, budget: Budget, *, device: str, see
         "occupied": float(task.grid.occupied.float().mean()),
         "parameters": sum(p.numel() for p in module.parameters()),
         "changes": changes,
+        "seed": seed,
         "stopped": result.stopped,
         "notes": result.notes,
     }
@@ -102,6 +108,9 @@ def runs(whole: staf.Scene, rows: list[Row], given: argparse.Namespace) -> Itera
     def budget(seconds: float) -> Budget:
         return Budget(steps=given.steps) if given.steps else Budget(seconds=seconds)
 
+    def one(scene: staf.Scene, changes: Changes, budget: Budget) -> Callable[[], Row]:
+        return partial(fit, scene, merged(given.also, changes), budget, device=given.device, seed=given.seed)
+
     scene = split(whole)
     if given.validation:
         scene = whole.with_photos(
@@ -110,18 +119,18 @@ def runs(whole: staf.Scene, rows: list[Row], given: argparse.Namespace) -> Itera
     assert scene.test is not None
     quick = scene.with_photos(scene.train, scene.test.first(1))
     warm_up = Budget(steps=min(WARM_UP, given.steps or WARM_UP))
-    yield "warm-up", partial(fit, quick, {}, warm_up, device=given.device)
+    yield "warm-up", one(quick, {}, warm_up)
     best: Changes = {}
     level = -math.inf
     for choices in STAGES:
         known = best
         for name, changes in choices.items():
             tried = merged(known, changes)
-            yield name, partial(fit, scene, tried, budget(given.seconds), device=given.device)
+            yield name, one(scene, tried, budget(given.seconds))
             found = rows[-1].get("psnr", -math.inf) if rows and rows[-1]["run"] == name else -math.inf
             if found > level:
                 best, level = tried, found
-    yield "long, all photos", partial(fit, whole, best, budget(given.long), device=given.device)
+    yield "long, all photos", one(whole, best, budget(given.long))
 
 
 def main() -> None:
@@ -131,6 +140,8 @@ def main() -> None:
     parser.add_argument("--long", type=float, default=120.0)
     parser.add_argument("--steps", type=int, default=None)
     parser.add_argument("--downscale", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--also", type=json.loads, default={}, metavar="JSON", help="changes that every run has")
     parser.add_argument("--validation", action="store_true", help="measure on the photos of transforms_val.json")
     given = options(parser)
     scene = staf.Scene.read(given.folder, downscale=given.downscale)
