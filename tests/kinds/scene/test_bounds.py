@@ -86,7 +86,7 @@ def test_a_box_that_few_rays_meet_is_noted_until_it_is_changed(tmp_path):
         for row in pose[:3]:
             row[3] *= 100
 
-    far = Scene.read(blender(tmp_path, a_hundredfold))
+    far = Scene.read(blender(tmp_path, a_hundredfold), half=1.5)
     (note,) = (note for note in far.notes if "meet the box" in note)
     assert note.startswith("only 0.")
     assert "half side 1.5" in note
@@ -97,6 +97,23 @@ def test_a_box_that_few_rays_meet_is_noted_until_it_is_changed(tmp_path):
     assert not any("meet the box" in note for note in Scene.read(tmp_path / "scene", half=150.0).notes)
 
 
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("layout", [blender, nerfstudio])
+def test_a_scene_is_found_at_any_scale_and_far_from_the_origin(tmp_path, layout, scale):
+    """Blender's own box is taken where cameras are around it, and that of the cameras elsewhere."""
+
+    def elsewhere(pose):
+        for row, place in zip(pose, (0, 0, 0) if scale == 1 else (5e5, -4e5, 300), strict=False):
+            row[3] = scale * (row[3] + place)
+
+    read = Scene.read(layout(tmp_path, edit=elsewhere))
+    cameras = read.in_box(read.train.cameras)
+    half = 1.5 if scale == 1 and layout is blender else 2 * scale
+    assert read.half == pytest.approx(half, rel=0.02)
+    expected = procedural.around(4).positions / (half / scale)
+    torch.testing.assert_close(cameras.positions, expected, atol=0.02, rtol=0)
+
+
 def test_cameras_that_look_away_from_the_box_are_refused(tmp_path):
     def turned(pose):
         # About the camera's own upward axis, by half a turn.
@@ -105,6 +122,10 @@ def test_cameras_that_look_away_from_the_box_are_refused(tmp_path):
 
     with pytest.raises(SignalError, match=r"none of the rays of the photos meet the box .*half side 1.5, .*--half"):
         Scene.read(blender(tmp_path, turned))
+    folder = tmp_path / "all around"
+    with pytest.raises(SignalError, match=r"most cameras look away from the point .*--half .*looks along -z with y up"):
+        Scene.read(nerfstudio(folder, edit=turned))
+    assert Scene.read(folder / "scene", centre=(0, 0, 0), half=9).half == 9
 
 
 def test_the_share_of_rays():

@@ -13,8 +13,10 @@ from staf.kinds.scene.reading import find_transforms
 from staf.ops.volume_rendering import ray_box
 from staf.signals.errors import SignalError
 
-# Half the side of the box of Blender's synthetic scenes, which lie around the origin.
+# Half the side of the box of Blender's synthetic scenes, which lie around the origin, and how many of these halves
+# away their cameras may be.
 BLENDER_HALF = 1.5
+FARTHEST = 10
 # Cameras whose axes are less than about two degrees apart look at no point that could be found.
 LEAST_SPREAD = 1e-3
 # A box that fewer of the photos' rays meet is likely the wrong one.
@@ -22,6 +24,7 @@ LEAST_SHARE = 0.1
 # Cameras, and points along each side of their pictures, whose rays are tried; an odd number has the middle.
 CAMERAS, POINTS = 64, 33
 MISSES = "the rays of the photos meet the box"
+POSES = "Poses map a camera's frame to the scene's, and a camera looks along -z with y up (Blender, OpenGL)"
 
 
 def bounds(
@@ -29,27 +32,49 @@ def bounds(
 ) -> tuple[Triple, float]:
     """Centre and half side of the box that holds a scene, in its own units: those that are given, and the others.
 
-    Blender's synthetic scenes lie within 1.5 of the origin. Of other scenes the box is around the point that the
-    cameras look at, and reaches half-way to the nearer ones of them (their first quartile).
+    Blender's synthetic scenes lie within 1.5 of the origin, where their cameras look from outside. Of other scenes the
+    box is around the point that the cameras look at, and reaches half-way to the nearer ones of them (their first
+    quartile).
     """
-    if "train" in find_transforms(folder):
+    if "train" in find_transforms(folder) and _look_at_the_origin(cameras):
         return box((0, 0, 0) if centre is None else centre, BLENDER_HALF if half is None else half)
     if centre is None:
-        if spread(cameras) < LEAST_SPREAD:
-            found = "there is one camera" if len(cameras) == 1 else f"the {len(cameras)} cameras look the same way"
-            raise SignalError(f"{found}, so that how far away the scene is cannot be found: {_ask()}")
-        centre = nearest_to_axes(cameras).tolist()
+        centre = _looked_at(cameras)
     if half is None:
-        distances = (cameras.positions - torch.tensor(centre).to(cameras.poses)).norm(dim=1)
+        distances = (cameras.positions - torch.tensor(centre, dtype=torch.float64)).norm(dim=1)
         half = float(distances.quantile(0.25)) / 2
-        if not half > 1e-6:
-            raise SignalError(f"the cameras are where they look, so that the scene's size cannot be found: {_ask()}")
+        if not half > 1e-9 * float(cameras.positions.abs().max()):
+            raise SignalError(
+                f"the cameras are where they look, so that the scene's size cannot be found: {_ask()}. {POSES}"
+            )
     return box(centre, half)
+
+
+def _look_at_the_origin(cameras: Cameras) -> bool:
+    """Whether cameras are around the box of Blender's scenes and look at a point in it, or all look the same way."""
+    distance = float(cameras.positions.norm(dim=1).median()) / BLENDER_HALF
+    together = spread(cameras) < LEAST_SPREAD
+    return 1 < distance < FARTHEST and (together or float(nearest_to_axes(cameras).abs().max()) < BLENDER_HALF)
+
+
+def _looked_at(cameras: Cameras) -> list[float]:
+    """The point that cameras look at, refused where it cannot be found or most of them look away from it."""
+    if spread(cameras) < LEAST_SPREAD:
+        found = "there is one camera" if len(cameras) == 1 else f"the {len(cameras)} cameras look the same way"
+        raise SignalError(f"{found}, so that how far away the scene is cannot be found: {_ask()}")
+    point = nearest_to_axes(cameras)
+    away = ((point - cameras.positions) * cameras.poses[:, :, 2]).sum(1) > 0
+    if float(away.float().mean()) > 0.5:
+        raise SignalError(
+            f"most cameras look away from the point that is nearest to their axes, so that where the scene is cannot "
+            f"be found: {_ask()}. {POSES}"
+        )
+    return point.tolist()
 
 
 def box_notes(cameras: Cameras, centre: Triple, half: float, *, refuse: bool = False) -> list[str]:
     """A sentence where few rays of the photos meet the box; with `refuse`, an error where none does."""
-    share = share_of_rays(cameras.moved(torch.tensor(centre), half))
+    share = share_of_rays(cameras.moved(torch.tensor(centre, dtype=torch.float64), half))
     where = f"around ({', '.join(f'{round(value, 6) + 0.0:g}' for value in centre)}) with half side {half:g}"
     if share == 0 and refuse:
         raise SignalError(f"none of {MISSES} {where}, so that there is nothing to fit: {_ask()}")

@@ -94,6 +94,8 @@ def read_views(
     for split, path in files.items():
         document = _document(path)
         frames = _frames(document, path, folder)
+        if not frames and split in ("train", "all"):
+            raise SignalError(f"there are no photos to fit: the list of frames of {path.name} is empty")
         parts = split_frames(document, frames, folder) if split == "all" else {split: frames}
         found.update(parts)
         documents.update(dict.fromkeys(parts, document))
@@ -168,6 +170,11 @@ def _matrix(value: object, where: str) -> np.ndarray:
         raise SignalError(f"{where}: transform_matrix must be 4x4 or 3x4 numbers, got shape {matrix.shape}")
     if not (np.abs(matrix) < LARGEST).all():
         raise SignalError(f"{where}: transform_matrix must be finite")
+    if len(matrix) == 4 and not np.allclose(matrix[3], (0, 0, 0, 1), atol=LOOSEST):
+        last = ", ".join(f"{value:.3g}" for value in matrix[3])
+        raise SignalError(
+            f"{where}: the last row of transform_matrix must be 0, 0, 0, 1, got {last}: the position is its last column"
+        )
     rotation = matrix[:3, :3]
     with np.errstate(over="ignore", invalid="ignore"):
         off, determinant = np.abs(rotation.T @ rotation - np.eye(3)).max(), np.linalg.det(rotation)
@@ -184,13 +191,16 @@ def _photo_path(name: str, folder: Path, where: str) -> Path:
     """The photo of a frame, with or without its suffix; never outside of the scene's folder."""
     root = folder.resolve()
     try:
-        base = (root / name).resolve()
+        # A file that Windows wrote may have backslashes.
+        base = (root / name.replace("\\", "/")).resolve()
     except (OSError, ValueError, RuntimeError):
         raise SignalError(f"{where}: file_path is not a path: {name[:100]!r}") from None
     if not base.is_relative_to(root):
         raise SignalError(f"{where}: file_path leaves the scene's folder: {name[:100]!r}")
     suffixes = (*SUFFIXES, *(suffix.upper() for suffix in SUFFIXES))
     candidates = [base, *(base.with_name(base.name + suffix) for suffix in suffixes)]
+    # Names whose suffix is written small in one place and large in the other are the same where files were made.
+    candidates += [base.with_name(base.stem + change(base.suffix)) for change in (str.lower, str.upper)]
     found = next((candidate for candidate in candidates if candidate.is_file()), None)
     if found is None:
         raise SignalError(f"{where}: the photo {name[:100]!r} does not exist")

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from staf.kinds.scene import checks
+from staf.kinds.scene.background import background_of, is_empty
 from staf.kinds.scene.bounds import MISSES, bounds, box_notes
 from staf.kinds.scene.cameras import Cameras
 from staf.kinds.scene.occupancy import OccupancyGrid, occupancy_of
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from staf.training.recipe import Recipe
 
 Network = Literal["grid", "mlp"]
-WHITE = (1.0, 1.0, 1.0)
 # Samples of a ray along the diagonal of the box, where nothing chooses; the paper's.
 RAY_SAMPLES = 1024
 # Views whose cameras are kept in a file, so that it can be rendered without the photos.
@@ -72,7 +72,7 @@ class Scene(Signal):
         *,
         centre: Sequence[float] = (0.0, 0.0, 0.0),
         half: float = 1.0,
-        background: Sequence[float] = WHITE,
+        background: Sequence[float] = checks.WHITE,
         ray_samples: int | None = None,
         subpixels: int | None = None,
         network: Network = "grid",
@@ -102,7 +102,7 @@ class Scene(Signal):
         folder: str | os.PathLike[str],
         *,
         downscale: int = 1,
-        background: Sequence[float] = WHITE,
+        background: Sequence[float] | None = None,
         centre: Sequence[float] | None = None,
         half: float | None = None,
         max_pixels: int | None = None,
@@ -110,15 +110,21 @@ class Scene(Signal):
         """The scene in a folder with transforms_train.json (Blender) or transforms.json (nerfstudio).
 
         Photos are made `downscale` times smaller on the way in, by area means. Without `centre` and `half`, Blender's
-        scenes lie within 1.5 of the origin; of others the box is around the point that the cameras look at.
+        scenes lie within 1.5 of the origin; of others the box is around the point that the cameras look at. Without
+        `background`, transparent photos are put on white, and behind others is the median colour of their borders.
         """
         folder = Path(folder)
         views = read_views(folder, downscale=downscale, max_pixels=max_pixels)
         if "train" not in views:
             raise SignalError("there are no photos to fit: the list of frames is empty")
         cameras = views["train"].cameras
+        if is_empty(views["train"].pixels):
+            raise SignalError("every pixel of the photos is transparent: there is nothing to fit")
         middle, side = bounds(folder, cameras, centre=centre, half=half)
         notes = box_notes(cameras, middle, side, refuse=True)
+        if background is None:
+            background, beyond = background_of(views["train"].pixels)
+            notes += beyond
         held_out = views.get("test", views.get("val"))
         if held_out is None:
             notes.append(
@@ -217,7 +223,7 @@ class Scene(Signal):
 
     def in_box(self, cameras: Cameras) -> Cameras:
         """Cameras of the scene's own frame in the frame where its box is [-1, 1]^3."""
-        return cameras.moved(torch.tensor(self.centre), self.half)
+        return cameras.moved(torch.tensor(self.centre, dtype=torch.float64), self.half)
 
     def values(self) -> Tensor:
         """The photos' pixels (n, 3), transparent ones on the background."""
@@ -262,7 +268,7 @@ class Scene(Signal):
             return None
         cameras = self._train.cameras
         digest = hashlib.sha256()
-        for tensor in (self._train.pixels, cameras.poses, cameras.focal, cameras.centre, cameras.distortion):
+        for tensor in (self._train.pixels, cameras.poses.float(), cameras.focal, cameras.centre, cameras.distortion):
             digest.update(b"" if tensor is None else tensor.contiguous().numpy().tobytes())
         return digest.hexdigest()[:16]
 

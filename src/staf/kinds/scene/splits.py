@@ -40,7 +40,7 @@ def check_apart(splits: Mapping[str, Sequence[Frame]], folder: Path) -> None:
             name = both.path.relative_to(folder.resolve()).as_posix()
             raise SignalError(
                 f"the photo {name!r} is in two splits, train ({fitted[both.path].where}) and {split} ({both.where}): "
-                "leave it out of one of them"
+                "it cannot be fitted and held out at once, so leave one of them out"
             )
 
 
@@ -62,6 +62,6 @@ def _named(what: str, names: object, frames: Sequence[Frame], folder: Path) -> l
 
 def _resolved(folder: Path, name: str) -> Path | None:
     try:
-        return (folder / name).resolve()
+        return (folder / name.replace("\\", "/")).resolve()
     except (OSError, ValueError, RuntimeError):
         return None
