@@ -54,14 +54,27 @@ def test_transparent_photos_are_put_on_white(folder):
     assert scene.train.pixels.shape[-1] == 4
 
 
-def test_borders_of_many_colours_are_noted():
+def test_borders_of_many_colours_show_surroundings():
     photos = torch.arange(16 * 16 * 3, dtype=torch.uint8).reshape(1, 16, 16, 3).expand(3, -1, -1, -1)
-    colour, (note,) = background_of(photos)
+    colour, surrounded = background_of(photos)
+    assert surrounded
     assert max(colour) < 0.8
-    assert note.startswith("the photos are opaque and their borders have many colours")
     # A few levels of noise are one colour.
     noisy = 100 + torch.randint(0, 9, (2, 16, 16, 3), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
-    assert background_of(noisy)[1] == []
+    assert not background_of(noisy)[1]
+
+
+def test_a_box_reaches_to_the_cameras_where_photos_show_surroundings(folder):
+    def wall(photo):
+        ground = Pillow.fromarray(np.indices((16, 16)).sum(0).astype(np.uint8) * 8).convert("RGBA")
+        ground.alpha_composite(photo)
+        return ground
+
+    repainted(folder, wall)
+    scene = staf.open(folder)
+    assert scene.half == pytest.approx(4, rel=0.02)
+    assert any(note.startswith("the photos are opaque and their borders have many colours") for note in scene.notes)
+    assert staf.Scene.read(folder, centre=(0, 0, 0), half=1.5).half == 1.5
 
 
 def test_photos_of_nothing_are_refused(folder):

@@ -14,29 +14,28 @@ NEAR = 12
 LEAST_SHARE = 0.5
 # Pixels of the borders that are looked at, at most.
 MOST_PIXELS = 2**20
+SURROUNDED = (
+    "the photos are opaque and their borders have many colours. What lies outside of the box cannot be shown: make it "
+    "transparent in the photos, or give a box that holds it (staf fit: --centre X Y Z --half X)"
+)
 
 
-def background_of(pixels: UInt8[Tensor, "v h w c"]) -> tuple[Triple, list[str]]:
-    """The colour behind photos, and a sentence where they seem to have no single one.
+def background_of(pixels: UInt8[Tensor, "v h w c"]) -> tuple[Triple, bool]:
+    """The colour behind photos, and whether they show surroundings, which are no single colour.
 
     Transparent photos may be put on any colour, here white. Others are opaque all over: behind them is the median
     colour of their borders.
 
     >>> background_of(torch.full((2, 4, 4, 3), 51, dtype=torch.uint8))
-    ((0.2, 0.2, 0.2), [])
+    ((0.2, 0.2, 0.2), False)
     """
     if pixels.shape[-1] == 4:
-        return WHITE, []
+        return WHITE, False
     border = _border(pixels)
     median = border.median(0).values
     red, green, blue = (round(value / 255, 6) for value in median.tolist())
-    if float(((border - median).abs().amax(1) <= NEAR).float().mean()) >= LEAST_SHARE:
-        return (red, green, blue), []
-    note = (
-        "the photos are opaque and their borders have many colours: what lies outside of the box cannot be shown; "
-        "make it transparent in the photos, or give a box that holds it (--centre, --half)"
-    )
-    return (red, green, blue), [note]
+    alike = float(((border - median).abs().amax(1) <= NEAR).float().mean())
+    return (red, green, blue), alike < LEAST_SHARE
 
 
 def is_empty(pixels: UInt8[Tensor, "v h w c"]) -> bool:

@@ -28,21 +28,26 @@ POSES = "Poses map a camera's frame to the scene's, and a camera looks along -z 
 
 
 def bounds(
-    folder: Path, cameras: Cameras, *, centre: Sequence[float] | None = None, half: float | None = None
+    folder: Path,
+    cameras: Cameras,
+    *,
+    centre: Sequence[float] | None = None,
+    half: float | None = None,
+    surrounded: bool = False,
 ) -> tuple[Triple, float]:
     """Centre and half side of the box that holds a scene, in its own units: those that are given, and the others.
 
     Blender's synthetic scenes lie within 1.5 of the origin, where their cameras look from outside. Of other scenes the
     box is around the point that the cameras look at, and reaches half-way to the nearer ones of them (their first
-    quartile).
+    quartile), or all the way where the photos show surroundings.
     """
-    if "train" in find_transforms(folder) and _look_at_the_origin(cameras):
+    if "train" in find_transforms(folder) and not surrounded and _look_at_the_origin(cameras):
         return box((0, 0, 0) if centre is None else centre, BLENDER_HALF if half is None else half)
     if centre is None:
         centre = _looked_at(cameras)
     if half is None:
         distances = (cameras.positions - torch.tensor(centre, dtype=torch.float64)).norm(dim=1)
-        half = float(distances.quantile(0.25)) / 2
+        half = float(distances.quantile(0.25)) * (1.0 if surrounded else 0.5)
         if not half > 1e-9 * float(cameras.positions.abs().max()):
             raise SignalError(
                 f"the cameras are where they look, so that the scene's size cannot be found: {_ask()}. {POSES}"

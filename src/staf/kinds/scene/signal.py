@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from staf.kinds.scene import checks
-from staf.kinds.scene.background import background_of, is_empty
+from staf.kinds.scene.background import SURROUNDED, background_of, is_empty
 from staf.kinds.scene.bounds import MISSES, bounds, box_notes
 from staf.kinds.scene.cameras import Cameras
 from staf.kinds.scene.occupancy import OccupancyGrid, occupancy_of
@@ -120,11 +120,9 @@ class Scene(Signal):
         cameras = views["train"].cameras
         if is_empty(views["train"].pixels):
             raise SignalError("every pixel of the photos is transparent: there is nothing to fit")
-        middle, side = bounds(folder, cameras, centre=centre, half=half)
-        notes = box_notes(cameras, middle, side, refuse=True)
-        if background is None:
-            background, beyond = background_of(views["train"].pixels)
-            notes += beyond
+        behind, surrounded = background_of(views["train"].pixels)
+        middle, side = bounds(folder, cameras, centre=centre, half=half, surrounded=surrounded)
+        notes = box_notes(cameras, middle, side, refuse=True) + [SURROUNDED] * surrounded
         held_out = views.get("test", views.get("val"))
         if held_out is None:
             notes.append(
@@ -136,7 +134,7 @@ class Scene(Signal):
             held_out,
             centre=middle,
             half=side,
-            background=background,
+            background=behind if background is None else background,
             name=folder.resolve().name,
             source=str(folder),
             notes=notes,
