@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -46,6 +47,13 @@ class Views:
         some = list(range(min(count, len(self))))
         depths = None if self.depths is None else self.depths[some]
         return Views([self.names[i] for i in some], self.pixels[some], self.cameras.subset(some), depths)
+
+    def digest(self) -> str:
+        """What the photos and their cameras are, in a few letters."""
+        cameras, digest = self.cameras, hashlib.sha256()
+        for tensor in (self.pixels, cameras.poses.float(), cameras.focal, cameras.centre, cameras.distortion):
+            digest.update(b"" if tensor is None else tensor.contiguous().numpy().tobytes())
+        return digest.hexdigest()[:16]
 
     def smaller(self, factor: int) -> Views:
         """The photos made `factor` times smaller, by area means."""
@@ -100,6 +108,8 @@ def read_views(
         found.update(parts)
         documents.update(dict.fromkeys(parts, document))
     found = {split: frames for split, frames in found.items() if frames}
+    if "train" not in found:
+        raise SignalError("there are no photos to fit: all that transforms.json lists are held out")
     check_apart(found, folder)
     wanted = splits or ("train", "test" if "test" in found else "val")
     found = {split: frames for split, frames in found.items() if split in wanted}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -16,12 +15,12 @@ import torch
 from torch import Tensor
 
 from staf.kinds.scene import checks
-from staf.kinds.scene.background import SURROUNDED, background_of, is_empty
-from staf.kinds.scene.bounds import MISSES, bounds, box_notes
+from staf.kinds.scene.bounds import MISSES, box_notes
 from staf.kinds.scene.cameras import Cameras
 from staf.kinds.scene.occupancy import OccupancyGrid, occupancy_of
+from staf.kinds.scene.opening import opened
 from staf.kinds.scene.paths import PathName, check_together, chosen_cameras
-from staf.kinds.scene.reading import Views, read_views
+from staf.kinds.scene.reading import Views
 from staf.kinds.scene.rendering import draw, on_background
 from staf.ops.volume_rendering import ray_box
 from staf.signals.base import Signal, as_array
@@ -114,31 +113,10 @@ class Scene(Signal):
         `background`, transparent photos are put on white, and behind others is the median colour of their borders.
         """
         folder = Path(folder)
-        views = read_views(folder, downscale=downscale, max_pixels=max_pixels)
-        if "train" not in views:
-            raise SignalError("there are no photos to fit: the list of frames is empty")
-        cameras = views["train"].cameras
-        if is_empty(views["train"].pixels):
-            raise SignalError("every pixel of the photos is transparent: there is nothing to fit")
-        behind, surrounded = background_of(views["train"].pixels)
-        middle, side = bounds(folder, cameras, centre=centre, half=half, surrounded=surrounded)
-        notes = box_notes(cameras, middle, side, refuse=True) + [SURROUNDED] * surrounded
-        held_out = views.get("test", views.get("val"))
-        if held_out is None:
-            notes.append(
-                "no views are held out: measures are those of the first photos that were fitted; to hold some out, "
-                "list them in transforms_test.json (Blender) or in test_filenames of transforms.json (nerfstudio)"
-            )
-        scene = cls(
-            views["train"],
-            held_out,
-            centre=middle,
-            half=side,
-            background=behind if background is None else background,
-            name=folder.resolve().name,
-            source=str(folder),
-            notes=notes,
+        found = opened(
+            folder, downscale=downscale, background=background, centre=centre, half=half, max_pixels=max_pixels
         )
+        scene = cls(**found._asdict(), name=folder.resolve().name, source=str(folder))
         scene.downscale = downscale
         return scene
 
@@ -262,13 +240,7 @@ class Scene(Signal):
     @cached_property
     def _content(self) -> str | None:
         """What the photos and their cameras are, in a few letters."""
-        if self._train is None:
-            return None
-        cameras = self._train.cameras
-        digest = hashlib.sha256()
-        for tensor in (self._train.pixels, cameras.poses.float(), cameras.focal, cameras.centre, cameras.distortion):
-            digest.update(b"" if tensor is None else tensor.contiguous().numpy().tobytes())
-        return digest.hexdigest()[:16]
+        return None if self._train is None else self._train.digest()
 
     def metadata(self) -> dict[str, Any]:
         return {
