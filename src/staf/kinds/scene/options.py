@@ -33,7 +33,7 @@ class Opened(FitKind):
     network: Annotated[Literal["grid", "mlp"], arg(help_behavior_hint="")] = "grid"
     """grid: a hash grid with small perceptrons, the default; mlp: the paper's two perceptrons without a grid."""
     centre: Annotated[tuple[float, float, float] | None, arg(metavar="X Y Z", help_behavior_hint="")] = None
-    """The middle of the box that holds the scene, in its own units; by default 0 0 0 or from the cameras."""
+    """The middle of the box that holds the scene, in its own units; by default where the cameras look."""
     half: Number = None
     """Half the side of the box that holds the scene, in its own units; by default 1.5 or from the cameras."""
     ray_samples: Count = None

@@ -146,7 +146,9 @@ class Scene(Signal):
         """The same photos with another box, background, sampling or network."""
         scene = copy.copy(self)
         scene.notes = list(self.notes)
-        scene.centre, scene.half = checks.box(centre or self.centre, self.half if half is None else half)
+        scene.centre, scene.half = checks.box(
+            self.centre if centre is None else centre, self.half if half is None else half
+        )
         if self._train is not None and (scene.centre, scene.half) != (self.centre, self.half):
             scene.notes = [note for note in self.notes if MISSES not in note]
             scene.notes += box_notes(self._train.cameras, scene.centre, scene.half)
