@@ -12,7 +12,7 @@ import json
 import math
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ from torch import Tensor
 import staf
 from benchmarks.sweeps.rows import Row, measure, options
 from staf.kinds.scene.cameras import Cameras, looking_at
+from staf.kinds.scene.checks import WHITE
 from staf.kinds.scene.rendering import on_background
 
 SIDE, PHOTOS, HELD_OUT, STEPS = 48, 36, 6, 200
@@ -203,10 +204,10 @@ def _opaque(photo: np.ndarray, ground: tuple[int, int, int]) -> np.ndarray:
     return np.rint(photo[..., :3] * cover + (1 - cover) * np.array(ground)).astype(np.uint8)
 
 
-def fit(kind: Kind, steps: int, device: str) -> Row:
+def fit(kind: Kind, steps: int, device: str, background: Sequence[float] | None = None) -> Row:
     """One kind of scene by the default plan, beside pictures of the photos' mean colour."""
     with tempfile.TemporaryDirectory() as folder:
-        scene = staf.Scene.read(write(Path(folder) / "scene", kind))
+        scene = staf.Scene.read(write(Path(folder) / "scene", kind), background=background)
     assert scene.test is not None
     shown = on_background(scene.test.pixels, torch.tensor(scene.background))
     mean = scene.values().mean(0)
@@ -226,12 +227,13 @@ def fit(kind: Kind, steps: int, device: str) -> Row:
 
 def runs(given: argparse.Namespace) -> Iterator[tuple[str, Callable[[], Row]]]:
     for name, kind in KINDS.items():
-        yield name, partial(fit, kind, given.steps, given.device)
+        yield name, partial(fit, kind, given.steps, given.device, WHITE if given.white else None)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--white", action="store_true", help="white behind all photos, opaque ones too")
     given = options(parser)
     measure(runs(given), [], given, {"scene": f"{PHOTOS} photos of {SIDE}x{SIDE}, {HELD_OUT} held out"})
 
