@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from staf.signals.base import Signal
     from staf.signals.grid import Convention
 
-Background = Annotated[Literal["white", "black"], arg(help_behavior_hint="")]
+Background = Annotated[Literal["auto", "white", "black"], arg(help_behavior_hint="")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,9 +27,9 @@ class Opened(FitKind):
 
     downscale: Count = None
     """Make photos this many times smaller on the way in."""
-    background: Background | None = None
-    """What transparent photos are put on, and what is seen where there is nothing. By default white, and the colour of
-    most of the photos' borders where they have no transparency."""
+    background: Background = "auto"
+    """What transparent photos are put on, and what is seen where there is nothing. auto, the default: white, or where
+    photos have no transparency the colour of most of their borders."""
     network: Annotated[Literal["grid", "mlp"], arg(help_behavior_hint="")] = "grid"
     """grid: a hash grid with small perceptrons, the default; mlp: the paper's two perceptrons without a grid."""
     centre: Annotated[tuple[float, float, float] | None, arg(metavar="X Y Z", help_behavior_hint="")] = None
@@ -56,7 +56,7 @@ class Opened(FitKind):
             scene = Scene.read(
                 path,
                 downscale=1 if self.downscale is None else self.downscale,
-                background=None if self.background is None else BACKGROUNDS[self.background],
+                background=BACKGROUNDS.get(self.background),
                 centre=self.centre,
                 half=self.half,
                 max_pixels=self.max_pixels,
