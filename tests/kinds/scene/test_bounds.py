@@ -74,6 +74,16 @@ def test_cameras_at_the_point_they_look_at_need_a_half(tmp_path):
     assert Scene.read(folder, half=2.0).half == 2
 
 
+def test_poses_the_other_way_round_are_refused_with_what_they_must_be(tmp_path):
+    """From the scene's frame to the camera's: all cameras seem to be at one place."""
+
+    def inverted(pose):
+        pose[:] = torch.linalg.inv(torch.tensor(pose)).tolist()
+
+    with pytest.raises(SignalError, match=r"cannot be found: .*Poses map a camera's frame to the scene's"):
+        Scene.read(nerfstudio(tmp_path, edit=inverted))
+
+
 def test_what_is_given_is_taken(tmp_path):
     folder = blender(tmp_path, lambda pose: None)
     cameras = procedural.around(4)

@@ -48,7 +48,8 @@ def bounds(
     if half is None:
         distances = (cameras.positions - torch.tensor(centre, dtype=torch.float64)).norm(dim=1)
         half = float(distances.quantile(0.25)) * (1.0 if surrounded else 0.5)
-        if not half > 1e-9 * float(cameras.positions.abs().max()):
+        # Poses are written with seven digits or more.
+        if not half > 1e-7 * float(cameras.positions.abs().max()):
             raise SignalError(
                 f"the cameras are where they look, so that the scene's size cannot be found: {_ask()}. {POSES}"
             )

@@ -49,15 +49,21 @@ def _named(what: str, names: object, frames: Sequence[Frame], folder: Path) -> l
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise SignalError(f"{what} must be a list of file names, got {str(names)[:40]!r}")
     wanted = {_resolved(folder, name): name for name in names}
-    found = [frame for frame in frames if frame.path in wanted or frame.path.with_suffix("") in wanted]
-    known = {path for frame in frames for path in (frame.path, frame.path.with_suffix(""))}
-    strange = [name for path, name in wanted.items() if path not in known]
+    known = [_names(frame, folder) for frame in frames]
+    found = [frame for frame, own in zip(frames, known, strict=True) if not own.isdisjoint(wanted)]
+    every = set().union(*known)
+    strange = [name for path, name in wanted.items() if path not in every]
     if strange:
         raise SignalError(
             f"{what} has {len(strange)} of {len(names)} names that no frame has as file_path, such as "
             f"{strange[0][:100]!r}: write them as file_path is written"
         )
     return found
+
+
+def _names(frame: Frame, folder: Path) -> set[Path | None]:
+    """Paths by which a list may name a photo: its own, with or without suffix, and as its frame writes it."""
+    return {frame.path, frame.path.with_suffix(""), _resolved(folder, str(frame.numbers["file_path"]))}
 
 
 def _resolved(folder: Path, name: str) -> Path | None:
