@@ -72,6 +72,13 @@ def test_cameras_at_the_point_they_look_at_need_a_half(tmp_path):
     with pytest.raises(SignalError, match="the cameras are where they look"):
         Scene.read(folder)
     assert Scene.read(folder, half=2.0).half == 2
+    with pytest.raises(SignalError, match=r"a positive half side, got .*-1\.0"):
+        Scene.read(folder, half=-1.0)
+
+
+def test_what_is_found_is_rounded_to_a_millionth_of_the_box(tmp_path):
+    scene = Scene.read(nerfstudio(tmp_path))
+    assert (scene.centre, scene.half) == ((0, 0, 0), 2)
 
 
 def test_poses_the_other_way_round_are_refused_with_what_they_must_be(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -43,6 +44,7 @@ def bounds(
     """
     if "train" in find_transforms(folder) and not surrounded and _look_at_the_origin(cameras):
         return box((0, 0, 0) if centre is None else centre, BLENDER_HALF if half is None else half)
+    is_found = centre is None
     if centre is None:
         centre = _looked_at(cameras)
     if half is None:
@@ -53,7 +55,13 @@ def bounds(
             raise SignalError(
                 f"the cameras are where they look, so that the scene's size cannot be found: {_ask()}. {POSES}"
             )
-    return box(centre, half)
+        half = float(f"{half:.6g}")
+    middle, side = box(centre, half)
+    if not is_found:
+        return middle, side
+    # To a millionth of the box, so that it can be read and given again.
+    digits = 6 - math.floor(math.log10(side))
+    return box([round(value, digits) + 0.0 for value in middle], side)
 
 
 def _look_at_the_origin(cameras: Cameras) -> bool:
