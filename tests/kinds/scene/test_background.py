@@ -11,8 +11,11 @@ from PIL import Image as Pillow
 
 import staf
 from staf.kinds.scene.background import background_of
+from staf.kinds.scene.task import Radiance
 from staf.signals.errors import SignalError
+from staf.training import run
 from tests.kinds.scene import procedural
+from tests.kinds.scene.small import HALF, field, recipe
 
 GREEN = (40, 120, 60)
 
@@ -46,6 +49,16 @@ def test_opaque_photos_are_seen_before_the_colour_of_their_borders(folder, mode)
     same = (shown == scene.test.pixels[0]).all(-1)
     assert torch.equal(same, procedural.traced(scene.test.cameras)[0][0, ..., 3] == 0)
     assert staf.Scene.read(folder, background=(1, 1, 1)).background == (1, 1, 1)
+
+
+def test_opaque_photos_are_learnt(tmp_path):
+    """Better than one colour; with white behind them 60 steps are worse than that."""
+    folder = procedural.write_blender(tmp_path, train=10, test=2, size=16)
+    repainted(folder, lambda photo: on_green(photo).convert("RGB"))
+    scene = staf.Scene.read(folder, half=HALF).changed(ray_samples=96)
+    result = run(Radiance(scene, samples=8192, resolution=24), field(), recipe(60), progress=False)
+    one_colour = scene.test.pixels.float() / 255 - scene.values().mean(0)
+    assert result.metrics["psnr"] > 1 - 10 * float(one_colour.square().mean((1, 2, 3)).log10().mean())
 
 
 def test_transparent_photos_are_put_on_white(folder):
