@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image as Pillow
 
 from staf.kinds import Scene
 from staf.kinds.scene.bounds import bounds, share_of_rays
@@ -143,6 +145,34 @@ def test_cameras_that_look_away_from_the_box_are_refused(tmp_path):
     with pytest.raises(SignalError, match=r"most cameras look away from the point .*--half .*looks along -z with y up"):
         Scene.read(nerfstudio(folder, edit=turned))
     assert Scene.read(folder / "scene", centre=(0, 0, 0), half=9).half == 9
+
+
+def test_a_box_grows_until_it_holds_what_transparent_photos_show(tmp_path):
+    """Photos at an angle of 0.7 from 6 away show 2.2 on either side of the middle, and Blender's box has 1.5."""
+
+    def farther(pose):
+        for row in pose[:3]:
+            row[3] *= 1.5
+
+    folder = blender(tmp_path, farther)
+
+    def covered(side):
+        photo = np.zeros((8, 8, 4), np.uint8)
+        photo[4 - side : 4 + side, 4 - side : 4 + side, 3] = 255
+        for path in (folder / "train").glob("*.png"):
+            Pillow.fromarray(photo).save(path)
+        photo[0, 0, 3] = 0
+        Pillow.fromarray(photo).save(path)
+
+    covered(1)
+    assert Scene.read(folder).half == 1.5
+    covered(4)
+    whole = Scene.read(folder)
+    assert 1.8 < whole.half < 3
+    pixels, cameras = whole.train.pixels, whole.train.cameras
+    assert share_of_rays(whole.in_box(cameras), pixels) > 0.99
+    assert share_of_rays(whole.changed(half=1.5).in_box(cameras), pixels) < 0.9
+    assert Scene.read(folder, half=1.5).half == 1.5
 
 
 def test_the_share_of_rays():

@@ -44,7 +44,8 @@ def opened(
     if is_empty(train.pixels):
         raise SignalError("every pixel of the photos is transparent: there is nothing to fit")
     behind, surrounded = background_of(train.pixels)
-    middle, side = bounds(folder, train.cameras, centre=centre, half=half, surrounded=surrounded)
+    cut_out = train.pixels if train.pixels.shape[-1] == 4 else None
+    middle, side = bounds(folder, train.cameras, centre=centre, half=half, surrounded=surrounded, photos=cut_out)
     notes = box_notes(train.cameras, middle, side, refuse=True)
     notes += [SURROUNDED] * surrounded + [NONE_HELD_OUT] * (test is None)
     return Opened(train, test, middle, side, behind if background is None else background, notes)
