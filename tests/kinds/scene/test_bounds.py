@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image as Pillow
 
 from staf.kinds import Scene
 from staf.kinds.scene.bounds import bounds, share_of_rays
@@ -72,6 +74,23 @@ def test_cameras_at_the_point_they_look_at_need_a_half(tmp_path):
     with pytest.raises(SignalError, match="the cameras are where they look"):
         Scene.read(folder)
     assert Scene.read(folder, half=2.0).half == 2
+    with pytest.raises(SignalError, match=r"a positive half side, got .*-1\.0"):
+        Scene.read(folder, half=-1.0)
+
+
+def test_what_is_found_is_rounded_to_a_millionth_of_the_box(tmp_path):
+    scene = Scene.read(nerfstudio(tmp_path))
+    assert (scene.centre, scene.half) == ((0, 0, 0), 2)
+
+
+def test_poses_the_other_way_round_are_refused_with_what_they_must_be(tmp_path):
+    """From the scene's frame to the camera's: all cameras seem to be at one place."""
+
+    def inverted(pose):
+        pose[:] = torch.linalg.inv(torch.tensor(pose)).tolist()
+
+    with pytest.raises(SignalError, match=r"cannot be found: .*Poses map a camera's frame to the scene's"):
+        Scene.read(nerfstudio(tmp_path, edit=inverted))
 
 
 def test_what_is_given_is_taken(tmp_path):
@@ -86,7 +105,7 @@ def test_a_box_that_few_rays_meet_is_noted_until_it_is_changed(tmp_path):
         for row in pose[:3]:
             row[3] *= 100
 
-    far = Scene.read(blender(tmp_path, a_hundredfold))
+    far = Scene.read(blender(tmp_path, a_hundredfold), half=1.5)
     (note,) = (note for note in far.notes if "meet the box" in note)
     assert note.startswith("only 0.")
     assert "half side 1.5" in note
@@ -97,6 +116,23 @@ def test_a_box_that_few_rays_meet_is_noted_until_it_is_changed(tmp_path):
     assert not any("meet the box" in note for note in Scene.read(tmp_path / "scene", half=150.0).notes)
 
 
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("layout", [blender, nerfstudio])
+def test_a_scene_is_found_at_any_scale_and_far_from_the_origin(tmp_path, layout, scale):
+    """Blender's own box is taken where cameras are around it, and that of the cameras elsewhere."""
+
+    def elsewhere(pose):
+        for row, place in zip(pose, (0, 0, 0) if scale == 1 else (5e5, -4e5, 300), strict=False):
+            row[3] = scale * (row[3] + place)
+
+    read = Scene.read(layout(tmp_path, edit=elsewhere))
+    cameras = read.in_box(read.train.cameras)
+    half = 1.5 if scale == 1 and layout is blender else 2 * scale
+    assert read.half == pytest.approx(half, rel=0.02)
+    expected = procedural.around(4).positions / (half / scale)
+    torch.testing.assert_close(cameras.positions, expected, atol=0.02, rtol=0)
+
+
 def test_cameras_that_look_away_from_the_box_are_refused(tmp_path):
     def turned(pose):
         # About the camera's own upward axis, by half a turn.
@@ -105,6 +141,38 @@ def test_cameras_that_look_away_from_the_box_are_refused(tmp_path):
 
     with pytest.raises(SignalError, match=r"none of the rays of the photos meet the box .*half side 1.5, .*--half"):
         Scene.read(blender(tmp_path, turned))
+    folder = tmp_path / "all around"
+    with pytest.raises(SignalError, match=r"most cameras look away from the point .*--half .*looks along -z with y up"):
+        Scene.read(nerfstudio(folder, edit=turned))
+    assert Scene.read(folder / "scene", centre=(0, 0, 0), half=9).half == 9
+
+
+def test_a_box_grows_until_it_holds_what_transparent_photos_show(tmp_path):
+    """Photos at an angle of 0.7 from 6 away show 2.2 on either side of the middle, and Blender's box has 1.5."""
+
+    def farther(pose):
+        for row in pose[:3]:
+            row[3] *= 1.5
+
+    folder = blender(tmp_path, farther)
+
+    def covered(side):
+        photo = np.zeros((8, 8, 4), np.uint8)
+        photo[4 - side : 4 + side, 4 - side : 4 + side, 3] = 255
+        for path in (folder / "train").glob("*.png"):
+            Pillow.fromarray(photo).save(path)
+        photo[0, 0, 3] = 0
+        Pillow.fromarray(photo).save(path)
+
+    covered(1)
+    assert Scene.read(folder).half == 1.5
+    covered(4)
+    whole = Scene.read(folder)
+    assert 1.8 < whole.half < 3
+    pixels, cameras = whole.train.pixels, whole.train.cameras
+    assert share_of_rays(whole.in_box(cameras), pixels) > 0.99
+    assert share_of_rays(whole.changed(half=1.5).in_box(cameras), pixels) < 0.9
+    assert Scene.read(folder, half=1.5).half == 1.5
 
 
 def test_the_share_of_rays():

@@ -43,7 +43,7 @@ def test_blender_folders(folder):
     assert train.pixels.dtype == torch.uint8
     assert torch.equal(train.pixels, procedural.traced(procedural.around(6))[0])
     assert train.cameras.focal[0].tolist() == pytest.approx([12 / math.tan(0.35)] * 2)
-    torch.testing.assert_close(train.cameras.poses, procedural.around(6).poses)
+    torch.testing.assert_close(train.cameras.poses, procedural.around(6).poses.double())
     centre, half = bounds(folder, train.cameras)
     assert (centre, half) == ((0, 0, 0), 1.5)
 
@@ -81,6 +81,22 @@ def test_nerfstudio_files_with_intrinsics_of_each_frame(folder):
     assert half == pytest.approx(2.0, abs=0.01)
 
 
+def test_one_of_width_and_height_is_enough(folder):
+    change(folder, lambda d: d.update(fl_x=100.0, cy=28.0, h=48))
+    cameras = read_views(folder)["train"].cameras
+    assert cameras.focal[0].tolist() == [50, 50]
+    assert cameras.centre[0].tolist() == [12, 14]
+
+
+@pytest.mark.parametrize("written", [".\\train\\r_{}", "train\\r_{}.png", "train/r_{}.PNG"])
+def test_paths_as_other_systems_write_them(folder, written):
+    change(folder, lambda d: [f.update(file_path=written.format(i)) for i, f in enumerate(d["frames"])])
+    assert read_views(folder)["train"].names == [f"train/r_{i}.png" for i in range(6)]
+    change(folder, lambda d: d["frames"][0].update(file_path="..\\..\\other.png"))
+    with pytest.raises(SignalError, match="leaves the scene's folder"):
+        read_views(folder)
+
+
 def test_every_eighth_photo_is_for_testing_unless_the_file_says(tmp_path):
     folder = procedural.write_blender(tmp_path, train=16, test=0, size=8)
     (folder / "transforms_test.json").unlink()
@@ -104,12 +120,18 @@ def test_every_eighth_photo_is_for_testing_unless_the_file_says(tmp_path):
         (lambda d: d["frames"][1].update(transform_matrix=[[1, 2], [3, 4]]), "frame 1 .*4x4 or 3x4 .*got shape"),
         (lambda d: d["frames"][1].update(transform_matrix="x"), "4x4 or 3x4 numbers"),
         (
-            lambda d: d["frames"][0].update(transform_matrix=[[0] * 4] * 4),
+            lambda d: d["frames"][0].update(transform_matrix=[[0] * 4] * 3),
             "frame 0 .*got lengths 0, 0, 0 and determinant 0",
         ),
         (lambda d: d["frames"][1].update(transform_matrix=scaled(d, 3.0)), "got lengths 3, 3, 3 and determinant 27"),
         (lambda d: d["frames"][1].update(transform_matrix=scaled(d, -1.0)), "got lengths 1, 1, 1 and determinant -1"),
         (lambda d: d["frames"][0].update(transform_matrix=[[float("nan")] * 4] * 4), "must be finite"),
+        (
+            lambda d: d["frames"][1].update(transform_matrix=np.transpose(d["frames"][1]["transform_matrix"]).tolist()),
+            "frame 1 .*: the last row of transform_matrix must be 0, 0, 0, 1, got .*: the position is its last column",
+        ),
+        (lambda d: d.update(w=24, h=36), "frame 0 .*: w and h are 24 and 36, and the photo has 24x24 pixels"),
+        (lambda d: d["frames"].clear(), "no photos to fit: the list of frames of transforms_train.json is empty"),
         (lambda d: d["frames"][0].update(file_path="../../../etc/passwd"), "leaves the scene's folder"),
         (lambda d: d["frames"][0].update(file_path="/etc/passwd"), "leaves the scene's folder"),
         (lambda d: d["frames"][0].update(file_path="a\0b"), "is not a path|does not exist"),

@@ -129,13 +129,14 @@ def test_wrong_arguments_are_named(arguments, message):
         Scene(empty)
 
 
-def test_a_ball_is_rendered_where_it_is_in_the_scenes_own_units():
-    """A ball of radius 2 around (10, 0, 0), seen from 20 away: its nearest point is 18 away."""
-    camera = looking_at(
-        torch.tensor([[10.0, -20.0, 0.0]]), torch.tensor([10.0, 0.0, 0.0]), angle=0.5, height=9, width=9
-    )
+@pytest.mark.parametrize("place", [10.0, 5e6])
+def test_a_ball_is_rendered_where_it_is_in_the_scenes_own_units(place):
+    """A ball of radius 2 around (place, 0, 0), seen from 20 away: its nearest point is 18 away."""
+    positions = torch.tensor([[place, -20.0, 0.0], [place, 0.0, 0.0]], dtype=torch.float64)
+    camera = looking_at(positions[:1], positions[1], angle=0.5, height=9, width=9)
     photo = Views(["one"], torch.zeros(1, 9, 9, 4, dtype=torch.uint8), camera)
-    away = Scene(photo, centre=(10, 0, 0), half=4.0, background=(0, 0, 1))
+    away = Scene(photo, centre=(place, 0, 0), half=4.0, background=(0, 0, 1))
+    away = Scene.from_metadata(json.loads(json.dumps(away.metadata())))
     shown = away.render(ball).train
     assert shown.pixels[0, 4, 4].tolist() == [255, 0, 0]
     assert shown.pixels[0, 0, 0].tolist() == [0, 0, 255]
@@ -146,10 +147,11 @@ def test_a_ball_is_rendered_where_it_is_in_the_scenes_own_units():
     assert across == pytest.approx(2 * angle, abs=0.12)
 
 
-def test_the_mesh_is_in_the_scenes_own_units():
-    one = scene(train=1, test=0, size=4).changed(centre=(10, 0, 0), half=4.0, ray_samples=64)
+@pytest.mark.parametrize("place", [10.0, 5e6])
+def test_the_mesh_is_in_the_scenes_own_units(place):
+    one = scene(train=1, test=0, size=4).changed(centre=(place, 0, 0), half=4.0, ray_samples=64)
     mesh = one.mesh(ball, resolution=32)
-    radius = np.linalg.norm(mesh.vertices - np.array([10.0, 0, 0]), axis=1)
+    radius = np.linalg.norm(mesh.vertices - np.array([place, 0, 0]), axis=1)
     assert np.abs(radius - 2).max() < 4.0 / 32 * 2
     with pytest.raises(SignalError, match="level must be between 0 and 1, got 2"):
         one.mesh(ball, level=2.0)

@@ -43,6 +43,20 @@ def test_photos_of_one_name_in_two_folders_are_told_apart(folder, start, ending)
     assert listed(folder, train_filenames=names(TRAIN), test_filenames=names(TEST)) == {"train": TRAIN, "test": TEST}
 
 
+def test_lists_may_write_suffixes_as_frames_do(folder):
+    """Other systems find r_0.PNG where r_0.png is."""
+    document = json.loads((folder / "transforms.json").read_text())
+    for frame in document["frames"]:
+        frame["file_path"] += ".PNG"
+    (folder / "transforms.json").write_text(json.dumps(document))
+    assert listed(folder, test_filenames=[name.replace("png", "PNG") for name in TEST])["test"] == TEST
+
+
+def test_not_all_photos_can_be_held_out(folder):
+    with pytest.raises(SignalError, match=r"no photos to fit: all that transforms.json lists are held out"):
+        listed(folder, test_filenames=TRAIN + TEST)
+
+
 def test_without_a_list_of_photos_to_fit_they_are_the_others(folder):
     assert listed(folder, test_filenames=TEST) == {"train": TRAIN, "test": TEST}
     assert listed(folder, train_filenames=[], test_filenames=TEST[:1])["train"] == [*TRAIN, TEST[1]]

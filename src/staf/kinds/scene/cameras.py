@@ -28,7 +28,7 @@ class Cameras:
     Pixel (row i, column j) has its centre at (j + 1/2, i + 1/2).
 
     Args:
-        poses: (v, 3, 4), rotation and position.
+        poses: (v, 3, 4), rotation and position; in float64 where they may be far from the origin.
         focal: (v, 2), in pixels, of columns and rows.
         centre: (v, 2), where the axis meets the picture, in pixels from its left and top edge.
         distortion: (v, 4), k1, k2, p1, p2 as OpenCV defines them, or None.
@@ -66,7 +66,7 @@ class Cameras:
         flat = (torch.stack([column, row], -1) - self.centre[view]) / self.focal[view]
         if self.distortion is not None:
             flat = undistorted(flat, self.distortion[view])
-        local = torch.stack([flat[:, 0], -flat[:, 1], -torch.ones_like(flat[:, 0])], -1)
+        local = torch.stack([flat[:, 0], -flat[:, 1], -torch.ones_like(flat[:, 0])], -1).to(self.poses)
         direction = (self.poses[view, :, :3] @ local[..., None])[..., 0]
         return self.poses[view, :, 3], torch.nn.functional.normalize(direction, dim=-1)
 
@@ -98,9 +98,9 @@ class Cameras:
         )
 
     def moved(self, centre: Tensor, half: float) -> Cameras:
-        """The same cameras in the frame where the box around `centre` of half side `half` is [-1, 1]^3."""
+        """The same cameras in float32, in the frame where the box around `centre` of half side `half` is [-1, 1]^3."""
         position = (self.positions - centre) / half
-        return replace(self, poses=torch.cat([self.poses[:, :, :3], position[..., None]], -1))
+        return replace(self, poses=torch.cat([self.poses[:, :, :3], position[..., None]], -1).float())
 
     def resized(self, *, width: int, height: int) -> Cameras:
         """The same cameras for pictures of another size, which show all that is seen, and more on two sides.
@@ -126,7 +126,7 @@ class Cameras:
         """Rebuild cameras, refusing what describes none.
 
         >>> camera = looking_at(torch.tensor([[0.0, -4.0, 0.0]]), torch.zeros(3), angle=1.0, height=2, width=3)
-        >>> torch.equal(Cameras.from_plain(camera.to_plain()).poses, camera.poses)
+        >>> torch.equal(Cameras.from_plain(camera.to_plain()).poses, camera.poses.double())
         True
         """
         count = len(data["poses"])
@@ -138,7 +138,8 @@ class Cameras:
         for name, shape in shapes.items():
             if data[name] is None and name == "distortion":
                 continue
-            tensors[name] = torch.tensor(data[name], dtype=torch.float32)
+            dtype = torch.float64 if name == "poses" else torch.float32
+            tensors[name] = torch.tensor(data[name], dtype=dtype)
             if tuple(tensors[name].shape) != shape or not bool(tensors[name].isfinite().all()):
                 raise SignalError(f"{name} of cameras must be {shape} numbers, got {tuple(tensors[name].shape)}")
         cameras = cls(tensors["poses"], tensors["focal"], tensors["centre"], tensors.get("distortion"), height, width)
@@ -210,8 +211,8 @@ def looking_at(
     focal = width / 2 / torch.tan(torch.tensor(angle / 2))
     return Cameras(
         poses,
-        focal.expand(count, 2).to(poses),
-        torch.tensor([width / 2, height / 2]).expand(count, 2).to(poses),
+        focal.expand(count, 2).to(poses.device),
+        torch.tensor([width / 2, height / 2]).expand(count, 2).to(poses.device),
         None,
         height,
         width,
@@ -232,7 +233,8 @@ def orbit(cameras: Cameras, count: int, towards: Float[Tensor, " 3"] | None = No
     offset = cameras.positions - middle
     level, distance = (offset @ up).mean(), offset.norm(dim=1).mean()
     radius = (distance.square() - level.square()).clamp(min=0).sqrt()
-    if not float(radius) > 1e-4 * max(float(distance), float(cameras.positions.abs().max())):
+    exact = 1000 * torch.finfo(offset.dtype).eps
+    if not float(radius) > max(1e-4 * float(distance), exact * float(cameras.positions.abs().max())):
         raise SignalError(
             f"an orbit has the mean distance of the cameras from what they look at, which is {float(radius):g} here: "
             "give cameras of your own (staf render: --camera)"

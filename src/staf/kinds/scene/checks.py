@@ -10,7 +10,8 @@ from staf.signals.errors import SignalError
 Triple = tuple[float, float, float]
 LARGEST = 2**20
 MOST_SUBPIXELS = 4
-BACKGROUNDS = {"white": (1.0, 1.0, 1.0), "black": (0.0, 0.0, 0.0)}
+WHITE: Triple = (1.0, 1.0, 1.0)
+BACKGROUNDS = {"white": WHITE, "black": (0.0, 0.0, 0.0)}
 
 
 def box(centre: Sequence[float], half: float) -> tuple[Triple, float]:

@@ -36,7 +36,7 @@ def cameras_of(document: Mapping[str, object], frames: Sequence[Frame], height: 
     lenses = [_lens(document, frame, height, width) for frame in frames]
     distortion = torch.tensor([lens[4:] for lens in lenses])
     cameras = Cameras(
-        torch.from_numpy(np.stack([frame.pose for frame in frames])).float(),
+        torch.from_numpy(np.stack([frame.pose for frame in frames])),
         torch.tensor([lens[:2] for lens in lenses]),
         torch.tensor([lens[2:4] for lens in lenses]),
         distortion if bool(distortion.any()) else None,
@@ -86,7 +86,8 @@ def _lens(document: Mapping[str, object], frame: Frame, height: int, width: int)
     model = frame.numbers.get("camera_model", document.get("camera_model", CAMERA_MODELS[0]))
     if model not in CAMERA_MODELS:
         raise SignalError(
-            f"{frame.where}: camera_model must be one of {', '.join(CAMERA_MODELS)}, got {str(model)[:40]!r}"
+            f"{frame.where}: camera_model must be one of {', '.join(CAMERA_MODELS)}, got {str(model)[:40]!r}: "
+            "undistort the photos first"
         )
     beyond = next((name for name in OTHER_LENS if number(name)), None)
     if beyond is not None:
@@ -94,7 +95,14 @@ def _lens(document: Mapping[str, object], frame: Frame, height: int, width: int)
             f"{frame.where}: lenses have k1, k2, p1 and p2 here, got {beyond}: undistort the photos first"
         )
     # Intrinsics are for pictures of size w x h, which need not be the size of those on disk.
-    scale = width / (number("w") or width)
+    wide, high = number("w"), number("h")
+    scale_x = width / wide if wide else height / high if high else 1.0
+    scale_y = height / high if high else scale_x
+    if not abs(scale_y / scale_x - 1) <= 2 / min(width, height):
+        raise SignalError(
+            f"{frame.where}: w and h are {wide:g} and {high:g}, and the photo has {width}x{height} pixels, which is "
+            "another shape: give focal lengths and centre for the photo as it is shown upright"
+        )
     horizontal = number("fl_x")
     angle = number("camera_angle_x")
     if horizontal is None:
@@ -102,14 +110,13 @@ def _lens(document: Mapping[str, object], frame: Frame, height: int, width: int)
             raise SignalError(f"{frame.where}: neither fl_x nor camera_angle_x is given: the focal length is not known")
         if not 0 < angle < math.pi:
             raise SignalError(f"{frame.where}: camera_angle_x must be between 0 and pi, got {angle:g}")
-        horizontal, scale_x = width / 2 / math.tan(angle / 2), 1.0
+        focal_x = width / 2 / math.tan(angle / 2)
     else:
-        scale_x = scale
+        focal_x = horizontal * scale_x
     vertical = number("fl_y")
-    focal_x = horizontal * scale_x
-    focal_y = focal_x if vertical is None else vertical * scale
+    focal_y = focal_x if vertical is None else vertical * scale_y
     if not (focal_x > 0 and focal_y > 0):
         raise SignalError(f"{frame.where}: focal lengths must be positive, got {focal_x:g} and {focal_y:g}")
     across, down = number("cx"), number("cy")
-    centre = [width / 2 if across is None else across * scale, height / 2 if down is None else down * scale]
+    centre = [width / 2 if across is None else across * scale_x, height / 2 if down is None else down * scale_y]
     return [focal_x, focal_y, *centre, *(number(name) or 0.0 for name in LENS)]

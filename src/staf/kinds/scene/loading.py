@@ -20,6 +20,8 @@ FORMATS = {
     "WebP": "WebPImagePlugin:WebPImageFile",
 }
 
+OPAQUE = 255
+
 
 def check_pixels(frames: Sequence[Frame], folder: Path, *, downscale: int, most: int) -> None:
     """Refuse photos whose headers announce more pixels than `most` together, as they are kept."""
@@ -35,7 +37,7 @@ def load_photos(
 ) -> tuple[np.ndarray, tuple[int, int]]:
     """Photos (v, h, w, 3 or 4) as uint8, `downscale` times smaller, and height and width of each before.
 
-    Each has at most `most` pixels as it is read.
+    Each has at most `most` pixels as it is read. They have 4 channels where any is transparent anywhere.
     """
     first: np.ndarray | None = None
     pixels = np.empty(0, np.uint8)
@@ -47,7 +49,7 @@ def load_photos(
             raise SignalError(
                 f"photos of a scene must have the same size and channels: {frames[0].where}, "
                 f"{_name(frames[0], folder)}, is {_shape(first)}, and {frame.where}, {_name(frame, folder)}, is "
-                f"{_shape(picture)}"
+                f"{_shape(picture)}: leave out the ones that differ, or make them like the others"
             )
         small = smaller(picture, downscale)
         if not number:
@@ -56,6 +58,8 @@ def load_photos(
             pixels = np.empty((len(frames), *small.shape), np.uint8)
         pixels[number] = small
     assert first is not None
+    if pixels.shape[-1] == 4 and (pixels[..., 3] == OPAQUE).all():
+        pixels = np.ascontiguousarray(pixels[..., :3])
     return pixels, (first.shape[0], first.shape[1])
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from staf.signals.base import Signal
     from staf.signals.grid import Convention
 
-Background = Annotated[Literal["white", "black"], arg(help_behavior_hint="")]
+Background = Annotated[Literal["auto", "white", "black"], arg(help_behavior_hint="")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,12 +27,13 @@ class Opened(FitKind):
 
     downscale: Count = None
     """Make photos this many times smaller on the way in."""
-    background: Background = "white"
-    """What transparent photos are put on, and what is seen where there is nothing."""
+    background: Background = "auto"
+    """What transparent photos are put on, and what is seen where there is nothing. auto, the default: white, or where
+    photos have no transparency the colour of most of their borders."""
     network: Annotated[Literal["grid", "mlp"], arg(help_behavior_hint="")] = "grid"
     """grid: a hash grid with small perceptrons, the default; mlp: the paper's two perceptrons without a grid."""
     centre: Annotated[tuple[float, float, float] | None, arg(metavar="X Y Z", help_behavior_hint="")] = None
-    """The middle of the box that holds the scene, in its own units; by default 0 0 0 or from the cameras."""
+    """The middle of the box that holds the scene, in its own units; by default where the cameras look."""
     half: Number = None
     """Half the side of the box that holds the scene, in its own units; by default 1.5 or from the cameras."""
     ray_samples: Count = None
@@ -55,7 +56,7 @@ class Opened(FitKind):
             scene = Scene.read(
                 path,
                 downscale=1 if self.downscale is None else self.downscale,
-                background=BACKGROUNDS[self.background],
+                background=BACKGROUNDS.get(self.background),
                 centre=self.centre,
                 half=self.half,
                 max_pixels=self.max_pixels,

@@ -42,7 +42,9 @@ def chosen_cameras(
             raise SignalError(f"views must be between 0 and {len(cameras) - 1}, got {list(views)}")
         cameras = cameras.subset(list(views))
     if path == "orbit":
-        cameras = orbit(cameras, whole("frames", FRAMES if frames is None else frames), torch.tensor(towards))
+        cameras = orbit(
+            cameras, whole("frames", FRAMES if frames is None else frames), torch.tensor(towards, dtype=torch.float64)
+        )
     if size is None:
         check_size(cameras.width, cameras.height)
         return cameras

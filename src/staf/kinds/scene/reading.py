@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -46,6 +47,13 @@ class Views:
         some = list(range(min(count, len(self))))
         depths = None if self.depths is None else self.depths[some]
         return Views([self.names[i] for i in some], self.pixels[some], self.cameras.subset(some), depths)
+
+    def digest(self) -> str:
+        """What the photos and their cameras are, in a few letters."""
+        cameras, digest = self.cameras, hashlib.sha256()
+        for tensor in (self.pixels, cameras.poses.float(), cameras.focal, cameras.centre, cameras.distortion):
+            digest.update(b"" if tensor is None else tensor.contiguous().numpy().tobytes())
+        return digest.hexdigest()[:16]
 
     def smaller(self, factor: int) -> Views:
         """The photos made `factor` times smaller, by area means."""
@@ -94,10 +102,14 @@ def read_views(
     for split, path in files.items():
         document = _document(path)
         frames = _frames(document, path, folder)
+        if not frames and split in ("train", "all"):
+            raise SignalError(f"there are no photos to fit: the list of frames of {path.name} is empty")
         parts = split_frames(document, frames, folder) if split == "all" else {split: frames}
         found.update(parts)
         documents.update(dict.fromkeys(parts, document))
     found = {split: frames for split, frames in found.items() if frames}
+    if "train" not in found:
+        raise SignalError("there are no photos to fit: all that transforms.json lists are held out")
     check_apart(found, folder)
     wanted = splits or ("train", "test" if "test" in found else "val")
     found = {split: frames for split, frames in found.items() if split in wanted}
@@ -168,6 +180,11 @@ def _matrix(value: object, where: str) -> np.ndarray:
         raise SignalError(f"{where}: transform_matrix must be 4x4 or 3x4 numbers, got shape {matrix.shape}")
     if not (np.abs(matrix) < LARGEST).all():
         raise SignalError(f"{where}: transform_matrix must be finite")
+    if len(matrix) == 4 and not np.allclose(matrix[3], (0, 0, 0, 1), atol=LOOSEST):
+        last = ", ".join(f"{value:.3g}" for value in matrix[3])
+        raise SignalError(
+            f"{where}: the last row of transform_matrix must be 0, 0, 0, 1, got {last}: the position is its last column"
+        )
     rotation = matrix[:3, :3]
     with np.errstate(over="ignore", invalid="ignore"):
         off, determinant = np.abs(rotation.T @ rotation - np.eye(3)).max(), np.linalg.det(rotation)
@@ -184,13 +201,16 @@ def _photo_path(name: str, folder: Path, where: str) -> Path:
     """The photo of a frame, with or without its suffix; never outside of the scene's folder."""
     root = folder.resolve()
     try:
-        base = (root / name).resolve()
+        # A file that Windows wrote may have backslashes.
+        base = (root / name.replace("\\", "/")).resolve()
     except (OSError, ValueError, RuntimeError):
         raise SignalError(f"{where}: file_path is not a path: {name[:100]!r}") from None
     if not base.is_relative_to(root):
         raise SignalError(f"{where}: file_path leaves the scene's folder: {name[:100]!r}")
     suffixes = (*SUFFIXES, *(suffix.upper() for suffix in SUFFIXES))
     candidates = [base, *(base.with_name(base.name + suffix) for suffix in suffixes)]
+    # Names whose suffix is written small in one place and large in the other are the same where files were made.
+    candidates += [base.with_name(base.stem + change(base.suffix)) for change in (str.lower, str.upper)]
     found = next((candidate for candidate in candidates if candidate.is_file()), None)
     if found is None:
         raise SignalError(f"{where}: the photo {name[:100]!r} does not exist")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -16,11 +15,12 @@ import torch
 from torch import Tensor
 
 from staf.kinds.scene import checks
-from staf.kinds.scene.bounds import MISSES, bounds, box_notes
+from staf.kinds.scene.bounds import MISSES, box_notes
 from staf.kinds.scene.cameras import Cameras
 from staf.kinds.scene.occupancy import OccupancyGrid, occupancy_of
+from staf.kinds.scene.opening import opened
 from staf.kinds.scene.paths import PathName, check_together, chosen_cameras
-from staf.kinds.scene.reading import Views, read_views
+from staf.kinds.scene.reading import Views
 from staf.kinds.scene.rendering import draw, on_background
 from staf.ops.volume_rendering import ray_box
 from staf.signals.base import Signal, as_array
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from staf.training.recipe import Recipe
 
 Network = Literal["grid", "mlp"]
-WHITE = (1.0, 1.0, 1.0)
 # Samples of a ray along the diagonal of the box, where nothing chooses; the paper's.
 RAY_SAMPLES = 1024
 # Views whose cameras are kept in a file, so that it can be rendered without the photos.
@@ -72,7 +71,7 @@ class Scene(Signal):
         *,
         centre: Sequence[float] = (0.0, 0.0, 0.0),
         half: float = 1.0,
-        background: Sequence[float] = WHITE,
+        background: Sequence[float] = checks.WHITE,
         ray_samples: int | None = None,
         subpixels: int | None = None,
         network: Network = "grid",
@@ -102,7 +101,7 @@ class Scene(Signal):
         folder: str | os.PathLike[str],
         *,
         downscale: int = 1,
-        background: Sequence[float] = WHITE,
+        background: Sequence[float] | None = None,
         centre: Sequence[float] | None = None,
         half: float | None = None,
         max_pixels: int | None = None,
@@ -110,31 +109,14 @@ class Scene(Signal):
         """The scene in a folder with transforms_train.json (Blender) or transforms.json (nerfstudio).
 
         Photos are made `downscale` times smaller on the way in, by area means. Without `centre` and `half`, Blender's
-        scenes lie within 1.5 of the origin; of others the box is around the point that the cameras look at.
+        scenes lie within 1.5 of the origin; of others the box is around the point that the cameras look at. Without
+        `background`, transparent photos are put on white, and behind others is the median colour of their borders.
         """
         folder = Path(folder)
-        views = read_views(folder, downscale=downscale, max_pixels=max_pixels)
-        if "train" not in views:
-            raise SignalError("there are no photos to fit: the list of frames is empty")
-        cameras = views["train"].cameras
-        middle, side = bounds(folder, cameras, centre=centre, half=half)
-        notes = box_notes(cameras, middle, side, refuse=True)
-        held_out = views.get("test", views.get("val"))
-        if held_out is None:
-            notes.append(
-                "no views are held out: measures are those of the first photos that were fitted; to hold some out, "
-                "list them in transforms_test.json (Blender) or in test_filenames of transforms.json (nerfstudio)"
-            )
-        scene = cls(
-            views["train"],
-            held_out,
-            centre=middle,
-            half=side,
-            background=background,
-            name=folder.resolve().name,
-            source=str(folder),
-            notes=notes,
+        found = opened(
+            folder, downscale=downscale, background=background, centre=centre, half=half, max_pixels=max_pixels
         )
+        scene = cls(**found._asdict(), name=folder.resolve().name, source=str(folder))
         scene.downscale = downscale
         return scene
 
@@ -164,7 +146,9 @@ class Scene(Signal):
         """The same photos with another box, background, sampling or network."""
         scene = copy.copy(self)
         scene.notes = list(self.notes)
-        scene.centre, scene.half = checks.box(centre or self.centre, self.half if half is None else half)
+        scene.centre, scene.half = checks.box(
+            self.centre if centre is None else centre, self.half if half is None else half
+        )
         if self._train is not None and (scene.centre, scene.half) != (self.centre, self.half):
             scene.notes = [note for note in self.notes if MISSES not in note]
             scene.notes += box_notes(self._train.cameras, scene.centre, scene.half)
@@ -217,7 +201,7 @@ class Scene(Signal):
 
     def in_box(self, cameras: Cameras) -> Cameras:
         """Cameras of the scene's own frame in the frame where its box is [-1, 1]^3."""
-        return cameras.moved(torch.tensor(self.centre), self.half)
+        return cameras.moved(torch.tensor(self.centre, dtype=torch.float64), self.half)
 
     def values(self) -> Tensor:
         """The photos' pixels (n, 3), transparent ones on the background."""
@@ -258,13 +242,7 @@ class Scene(Signal):
     @cached_property
     def _content(self) -> str | None:
         """What the photos and their cameras are, in a few letters."""
-        if self._train is None:
-            return None
-        cameras = self._train.cameras
-        digest = hashlib.sha256()
-        for tensor in (self._train.pixels, cameras.poses, cameras.focal, cameras.centre, cameras.distortion):
-            digest.update(b"" if tensor is None else tensor.contiguous().numpy().tobytes())
-        return digest.hexdigest()[:16]
+        return None if self._train is None else self._train.digest()
 
     def metadata(self) -> dict[str, Any]:
         return {

@@ -40,7 +40,7 @@ def check_apart(splits: Mapping[str, Sequence[Frame]], folder: Path) -> None:
             name = both.path.relative_to(folder.resolve()).as_posix()
             raise SignalError(
                 f"the photo {name!r} is in two splits, train ({fitted[both.path].where}) and {split} ({both.where}): "
-                "leave it out of one of them"
+                "it cannot be fitted and held out at once, so leave one of them out"
             )
 
 
@@ -49,9 +49,10 @@ def _named(what: str, names: object, frames: Sequence[Frame], folder: Path) -> l
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise SignalError(f"{what} must be a list of file names, got {str(names)[:40]!r}")
     wanted = {_resolved(folder, name): name for name in names}
-    found = [frame for frame in frames if frame.path in wanted or frame.path.with_suffix("") in wanted]
-    known = {path for frame in frames for path in (frame.path, frame.path.with_suffix(""))}
-    strange = [name for path, name in wanted.items() if path not in known]
+    known = [_names(frame, folder) for frame in frames]
+    found = [frame for frame, own in zip(frames, known, strict=True) if not own.isdisjoint(wanted)]
+    every = set().union(*known)
+    strange = [name for path, name in wanted.items() if path not in every]
     if strange:
         raise SignalError(
             f"{what} has {len(strange)} of {len(names)} names that no frame has as file_path, such as "
@@ -60,8 +61,13 @@ def _named(what: str, names: object, frames: Sequence[Frame], folder: Path) -> l
     return found
 
 
+def _names(frame: Frame, folder: Path) -> set[Path | None]:
+    """Paths by which a list may name a photo: its own, with or without suffix, and as its frame writes it."""
+    return {frame.path, frame.path.with_suffix(""), _resolved(folder, str(frame.numbers["file_path"]))}
+
+
 def _resolved(folder: Path, name: str) -> Path | None:
     try:
-        return (folder / name).resolve()
+        return (folder / name.replace("\\", "/")).resolve()
     except (OSError, ValueError, RuntimeError):
         return None

@@ -12,11 +12,12 @@ import torch
 from staf._documents import Document
 from staf.kinds.image.pictures import Pictures, views_of
 from staf.kinds.image.view import look_closer, notebook_row
+from staf.kinds.scene.background import background_of
 from staf.kinds.scene.cameras import Cameras, nearest_to_axes, upwards
 from staf.kinds.scene.checks import BACKGROUNDS
 from staf.kinds.scene.formats import ARRAYS, FILMS, MESHES, PICTURES
 from staf.kinds.scene.paths import chosen_cameras
-from staf.kinds.scene.reading import Views, find_transforms, read_cameras
+from staf.kinds.scene.reading import Views, read_cameras
 from staf.kinds.scene.rendering import draw, on_background
 from staf.kinds.scene.signal import Scene
 from staf.kinds.scene.writing import ONE_BY_ONE, write_one_by_one, write_views
@@ -130,15 +131,16 @@ class SceneView(View[Scene]):
     def command_options(self, metadata: Mapping[str, Any]) -> list[str] | None:
         scene = self.signal
         names = {colour: name for name, colour in BACKGROUNDS.items()}
-        if scene.source is None or scene.background not in names or not Path(scene.source).is_dir():
+        if scene.source is None or not Path(scene.source).is_dir():
+            return None
+        if scene.background not in names and scene.background != background_of(scene.train.pixels)[0]:
             return None
         words = ["--downscale", str(scene.downscale)] if scene.downscale > 1 else []
-        words += ["--background", names[scene.background], "--network", scene.network, "--half", repr(scene.half)]
+        words += ["--background", names[scene.background]] if scene.background in names else []
+        words += ["--network", scene.network, "--half", repr(scene.half)]
+        words += ["--centre", *(repr(value) for value in scene.centre)]
         words += ["--ray-samples", str(scene.ray_samples)] if scene.ray_samples is not None else []
         words += ["--subpixels", str(scene.subpixels)] if scene.subpixels is not None else []
-        # Boxes of Blender's scenes are around the origin if nobody says; others depend on the cameras.
-        if any(scene.centre) or "train" not in find_transforms(Path(scene.source)):
-            words += ["--centre", *(repr(value) for value in scene.centre)]
         return words
 
     def python(self, metadata: Mapping[str, Any]) -> str:
