@@ -20,8 +20,8 @@ from paper.protocols.published import MODELS, PROTOCOLS, paper_plan, with_argume
 from paper.report.protocol_table import protocol_table
 from paper.report.restored_images import draw_restored, eight_bits, restored_arrays
 from paper.runner.experiment import Context, Data, Outcome, outcome_of
+from paper.runner.options import add_planned_for, count
 from paper.runner.result import RunResult
-from paper.study.rows import add_planned_for
 from staf._tables import Table
 
 if TYPE_CHECKING:
@@ -177,9 +177,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--readout", type=float, default=None, metavar="X", help="readout noise in photons (default: 0, released 2)"
     )
-    parser.add_argument("--terms", nargs="*", type=int, default=[], metavar="N", help="STAF with other terms as well")
+    parser.add_argument("--terms", nargs="*", type=count, default=[], metavar="N", help="STAF with other terms as well")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
-    parser.add_argument("--steps", type=int, default=None, metavar="N", help="steps of each fit")
+    parser.add_argument("--steps", type=count, default=None, metavar="N", help="steps of each fit")
     add_planned_for(parser)
 
 

@@ -16,7 +16,7 @@ from paper.data.images import image_data, named_paths, open_image
 from paper.protocols.published import MODELS
 from paper.report.restored_images import eight_bits
 from paper.runner.experiment import Context, Data, Outcome, outcome_of
-from paper.study.rows import add_planned_for
+from paper.runner.options import add_planned_for, count
 
 if TYPE_CHECKING:
     from staf.planning import Plan
@@ -140,7 +140,7 @@ def add_inverse_arguments(parser: argparse.ArgumentParser, classical: Sequence[s
     parser.add_argument("--classical", nargs="*", default=list(classical), choices=classical, metavar="NAME")
     parser.add_argument("--protocols", nargs="+", default=list(protocols), choices=protocols)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
-    parser.add_argument("--steps", type=int, default=None, metavar="N", help="steps of each fit")
+    parser.add_argument("--steps", type=count, default=None, metavar="N", help="steps of each fit")
     add_planned_for(parser)
 
 

@@ -23,6 +23,7 @@ from paper.protocols.plan_variants import RECIPES, PlanVariant
 from paper.protocols.published import MODELS
 from paper.report.output import save_figure, write_tables
 from paper.runner.experiment import Context, Data, Outcome
+from paper.runner.options import count
 from paper.runner.result import RunResult
 from staf._tables import Table, mean, number
 
@@ -199,7 +200,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tuned-on", nargs="+", default=[], metavar="NAME", help="other signals to mark as tuned on")
     parser.add_argument("--equal", nargs="+", default=["steps"], choices=EQUAL)
     parser.add_argument("--reference", default="staf", metavar="NAME", help="whose time the others get")
-    parser.add_argument("--steps", type=int, default=1000, metavar="N")
+    parser.add_argument("--steps", type=count, default=1000, metavar="N")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
 
 

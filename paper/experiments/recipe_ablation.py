@@ -19,6 +19,7 @@ from paper.measures.interpolation_quality import mean_interpolation
 from paper.protocols.plan_variants import PlanVariant
 from paper.report.output import write_tables
 from paper.runner.experiment import Context, Data, Outcome
+from paper.runner.options import count
 from paper.runner.result import RunResult
 from paper.runner.sweep import default_device
 from paper.searches.recipe_space import known_optimisers
@@ -224,7 +225,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
     add_source_arguments(parser, recordings=False)
     parser.add_argument("--groups", nargs="+", default=list(GROUPS), choices=GROUPS)
-    parser.add_argument("--steps", type=int, default=300, metavar="N", help="steps of each fit")
+    parser.add_argument("--steps", type=count, default=300, metavar="N", help="steps of each fit")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
 
 

@@ -20,8 +20,8 @@ from paper.protocols.published import MODELS, paper_plan
 from paper.report.protocol_table import protocol_table
 from paper.report.restored_images import draw_restored, eight_bits, restored_arrays
 from paper.runner.experiment import Context, Data, Outcome, outcome_of
+from paper.runner.options import add_planned_for, count
 from paper.runner.result import RunResult
-from paper.study.rows import add_planned_for
 from staf._tables import Table
 
 if TYPE_CHECKING:
@@ -155,9 +155,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--models", nargs="*", default=list(MODELS), metavar="NAME")
     parser.add_argument("--classical", nargs="*", default=list(CLASSICAL), choices=CLASSICAL, metavar="NAME")
     parser.add_argument("--protocols", nargs="+", default=["ours", "paper"], choices=list(SAMPLES))
-    parser.add_argument("--factor", type=int, default=4, metavar="N")
+    parser.add_argument("--factor", type=count, default=4, metavar="N")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
-    parser.add_argument("--steps", type=int, default=None, metavar="N", help="steps of each fit")
+    parser.add_argument("--steps", type=count, default=None, metavar="N", help="steps of each fit")
     add_planned_for(parser)
 
 

@@ -14,9 +14,10 @@ from paper.data.preparation import Preparation, prepared
 from paper.data.sources import add_source_arguments, chosen_sources, image_sources, write_stack
 from paper.report.output import save_figure, write_tables
 from paper.report.side_by_side import Column, images_of, row_of, side_by_side
+from paper.runner.options import add_planned_for, count
 from paper.runner.result import RunResult
 from paper.study.image_runs import Grid, ImageRun, ImageRuns
-from paper.study.rows import PROTOCOLS, Length, Row, add_planned_for
+from paper.study.rows import PROTOCOLS, Length, Row
 from paper.study.study import Study
 from staf._tables import Table
 
@@ -101,10 +102,10 @@ class ImageStudy:
         if self.make_images is None:
             add_source_arguments(parser, recordings=False)
         else:
-            parser.add_argument("--side", type=int, default=256, metavar="N", help="pixels a side of the pictures")
+            parser.add_argument("--side", type=count, default=256, metavar="N", help="pixels a side of the pictures")
         parser.add_argument("--rows", nargs="+", default=names, metavar="NAME", help=f"of: {', '.join(names)}")
         parser.add_argument("--protocols", nargs="+", default=list(self.protocols), choices=PROTOCOLS)
-        parser.add_argument("--iterations", type=int, default=self.length.iterations, metavar="N")
+        parser.add_argument("--iterations", type=count, default=self.length.iterations, metavar="N")
         parser.add_argument(
             "--epochs",
             action=argparse.BooleanOptionalAction,
@@ -112,7 +113,7 @@ class ImageStudy:
             help="read the paper's iterations as epochs of 4,096 points, as its released code does",
         )
         parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
-        parser.add_argument("--width", type=int, default=None, metavar="N", help="of every network (default: its own)")
+        parser.add_argument("--width", type=count, metavar="N", help="of every network (default: its own)")
         parser.add_argument("--together", action="store_true", help="train the networks of all images at once")
         add_planned_for(parser)
 

@@ -16,6 +16,7 @@ from paper.data.sources import add_source_arguments, chosen_sources, open_source
 from paper.report.output import save_figure, write_tables
 from paper.report.side_by_side import machine
 from paper.runner.experiment import Context, Data, Outcome
+from paper.runner.options import count
 from paper.runner.result import RunResult
 from paper.study.study import Study
 from staf._jsonable import digest
@@ -109,7 +110,7 @@ class LookingStudy:
             add_source_arguments(parser, recordings=self.data == "recording")
         parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
         for name, default in self.options.items():
-            parser.add_argument(f"--{name}", type=int, default=default, metavar="N")
+            parser.add_argument(f"--{name}", type=count, default=default, metavar="N")
 
     def sweep(self, arguments: argparse.Namespace) -> tuple[Looking, list[LookRun]]:
         """The experiment, of the first image or of the recording, and a run for each seed."""
