@@ -105,8 +105,6 @@ def chosen_sources(arguments: argparse.Namespace) -> dict[str, Source]:
     recording = getattr(arguments, "recording", None)
     if recording:
         return {Path(recording).stem: Source(recording, rate=arguments.rate)}
-    if not arguments.images:
-        raise ValueError("--images must name a stack, an image file or a folder, got none")
     return image_sources(arguments.images, arguments.pick)
 
 

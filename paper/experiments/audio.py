@@ -140,8 +140,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def sweep(arguments: argparse.Namespace) -> tuple[Audio, list[AudioRun]]:
     """The experiment and its configurations from the options."""
-    if not arguments.recording:
-        raise ValueError("--recording must name an audio file or a .npy of samples, got none")
     products = itertools.product(arguments.models, arguments.protocols, arguments.seeds)
     runs = [AudioRun(model, protocol, seed, arguments.steps) for model, protocol, seed in products]
     recording = open_recording(arguments.recording, arguments.rate)

@@ -186,8 +186,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def sweep(arguments: argparse.Namespace) -> tuple[Denoising, list[DenoisingRun]]:
     """The experiment and its configurations from the options; the classical methods are included by default."""
     images = named_paths(arguments.images)
-    if not images:
-        raise ValueError("--images must name at least one image file or folder, got none")
     photons, readout = arguments.photons, arguments.readout
     rows: list[tuple[str, int | None]] = [(model, None) for model in arguments.models]
     rows += [("staf", terms) for terms in arguments.terms]

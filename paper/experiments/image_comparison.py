@@ -122,8 +122,6 @@ def sweep(arguments: argparse.Namespace) -> tuple[ImageComparison, list[ImageRun
     from staf.planning import Budget, plan
 
     images = named_paths(arguments.images)
-    if not images:
-        raise ValueError("--images must name at least one image file or folder, got none")
     example = open_image(next(iter(images.values())))
     for model in arguments.models:
         plan(example, Budget(arguments.steps, arguments.seconds), model=model)

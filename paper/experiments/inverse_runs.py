@@ -149,8 +149,6 @@ def inverse_sweep(
 ) -> tuple[InverseExperiment, list[InverseRun]]:
     """The experiment and its configurations; a classical method runs once for each protocol, whose data differ."""
     images = named_paths(arguments.images)
-    if not images:
-        raise ValueError("--images must name at least one image file or folder, got none")
     rows = itertools.product(images, [*arguments.models, *arguments.classical], arguments.protocols, arguments.seeds)
     runs = [
         InverseRun(image, model, protocol, seed, arguments.steps, arguments.planned_for)

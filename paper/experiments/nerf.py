@@ -254,8 +254,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def sweep(arguments: argparse.Namespace) -> tuple[Scenes, list[SceneRun]]:
     """The experiment and its configurations from the options."""
     scenes = {Path(path).stem: str(path) for path in arguments.scenes}
-    if not scenes:
-        raise ValueError("--scenes must name at least one folder of posed photos or .npz, got none")
     products = itertools.product(scenes, arguments.models, arguments.protocols, arguments.seeds)
     budget = (arguments.steps, arguments.seconds, arguments.rays, arguments.ray_samples)
     runs = [SceneRun(scene, model, protocol, seed, *budget) for scene, model, protocol, seed in products]

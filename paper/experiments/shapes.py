@@ -215,8 +215,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def sweep(arguments: argparse.Namespace) -> tuple[Shapes, list[ShapeRun]]:
     """The experiment and its configurations from the options."""
     shapes = named_paths(arguments.shapes)
-    if not shapes:
-        raise ValueError("--shapes must name at least one mesh file or .npz of voxels, got none")
     products = itertools.product(shapes, arguments.models, arguments.protocols, arguments.seeds)
     runs = [
         ShapeRun(shape, model, protocol, arguments.resolution, seed, arguments.steps, arguments.batch)

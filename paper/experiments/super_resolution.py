@@ -164,8 +164,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def sweep(arguments: argparse.Namespace) -> tuple[SuperResolution, list[SuperResolutionRun]]:
     """The experiment and its configurations from the options; bicubic and Lanczos are included by default."""
     images = named_paths(arguments.images)
-    if not images:
-        raise ValueError("--images must name at least one image file or folder, got none")
     products = itertools.product(images, arguments.models, arguments.protocols, arguments.seeds)
     runs = [
         SuperResolutionRun(image, model, protocol, arguments.factor, seed, arguments.steps, arguments.planned_for)

@@ -22,7 +22,6 @@ from paper.protocols.published import MODELS
 from paper.report.output import save_figure, write_tables
 from paper.report.quality_tables import released_table, seconds_table
 from paper.runner.experiment import Context, Data, Outcome
-from paper.runner.options import count
 from paper.runner.result import RunResult
 from staf._tables import Table
 from staf.comparison.result_file import thin
@@ -146,10 +145,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_source_arguments(parser, recordings=False)
     parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME")
     parser.add_argument("--recipes", nargs="+", default=[*BY_STEPS, *BY_EPOCHS], choices=[*BY_STEPS, *BY_EPOCHS])
-    parser.add_argument("--budgets", nargs="+", type=count, default=[50, 100, 200, 400, 1000], metavar="N")
-    parser.add_argument("--epochs", type=count, default=1000, metavar="N", help="of STAF's published recipes")
+    parser.add_argument("--budgets", nargs="+", type=int, default=[50, 100, 200, 400, 1000], metavar="N")
+    parser.add_argument("--epochs", type=int, default=1000, metavar="N", help="of STAF's published recipes")
     parser.add_argument(
-        "--timed", type=count, default=None, metavar="N", help="epochs of the released code (default: all)"
+        "--timed", type=int, default=None, metavar="N", help="epochs of the released code (default: all)"
     )
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
 

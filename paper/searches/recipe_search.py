@@ -111,7 +111,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
     add_source_arguments(parser)
     parser.add_argument("--models", nargs="+", default=list(CONSTANTS), metavar="NAME")
-    parser.add_argument("--trials", type=count, default=8, metavar="N", help="of each network, default plan included")
+    parser.add_argument("--trials", type=int, default=8, metavar="N", help="of each network, default plan included")
     parser.add_argument("--steps", type=count, default=300, metavar="N", help="steps of each fit")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
     parser.add_argument("--design", type=int, default=0, metavar="N", help="seed of the trials' places in the space")

@@ -143,7 +143,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_source_arguments(parser, recordings=False)
     parser.add_argument("--task", nargs="+", default=list(TASKS), choices=TASKS)
     parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME")
-    parser.add_argument("--trials", type=count, default=8, metavar="N", help="of each network, default plan included")
+    parser.add_argument("--trials", type=int, default=8, metavar="N", help="of each network, default plan included")
     parser.add_argument("--steps", type=count, default=300, metavar="N", help="steps of each fit")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
     parser.add_argument("--design", type=int, default=0, metavar="N", help="seed of the trials' places in the space")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -114,6 +115,7 @@ class ImageStudy:
         )
         parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
         parser.add_argument("--width", type=count, metavar="N", help="of every network (default: its own)")
+        parser.add_argument("--rate", type=float, metavar="R", help="of every recipe; rows are named by it")
         parser.add_argument("--together", action="store_true", help="train the networks of all images at once")
         add_planned_for(parser)
 
@@ -132,6 +134,8 @@ class ImageStudy:
                 [write_stack(data / f"made-{arguments.side}.npy", self.make_images(arguments.side))]
             )
         rows = [known[name] for name in arguments.rows]
+        if arguments.rate is not None:
+            rows = [at_rate(row, arguments.rate) for row in rows]
         if arguments.width is not None:
             rows = [replace(row, arguments={**row.arguments, "width": arguments.width}) for row in rows]
         length = Length(arguments.iterations, arguments.epochs)
@@ -167,6 +171,18 @@ class ImageStudy:
         results = sorted(results, key=lambda result: place.get(row_of(result), len(place)))
         written = [write_tables(self.name, results, self.tables(results), folder)]
         return written + [save_figure(make(results), folder / f"{name}.png") for name, make in self.figures.items()]
+
+
+def at_rate(row: Row, rate: float) -> Row:
+    """The row with another rate, under a name that says so.
+
+    >>> at_rate(Row("finer", "finer"), 5e-4).name
+    'finer at 5e-4'
+    """
+    if not 0 < rate < math.inf:
+        raise ValueError(f"--rate must be positive and finite, got {rate}")
+    power = math.floor(math.log10(rate))
+    return replace(row, name=f"{row.name} at {rate / 10.0**power:.4g}e{power}", recipe={**row.recipe, "rate": rate})
 
 
 def rows_of(*models: str, **labels: str) -> tuple[Row, ...]:

@@ -116,8 +116,6 @@ class LookingStudy:
         """The experiment, of the first image or of the recording, and a run for each seed."""
         path, rate = "", 0
         if self.data == "recording":
-            if not arguments.recording:
-                raise ValueError("--recording must name an audio file or a .npy of samples, got none")
             path, rate = str(arguments.recording), int(arguments.rate)
         elif self.data:
             name, source = next(iter(chosen_sources(arguments).items()))

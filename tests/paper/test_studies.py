@@ -189,9 +189,9 @@ def test_the_place_of_a_file_is_no_part_of_its_result(here):
     ("words", "message"),
     [
         (["kodak", "--images", "black.npy", "--rows", "sirn"], "--rows must be of staf, siren"),
-        (["kodak"], "--images must name"),
+        (["kodak"], "needs data: "),
         (["activations", "--data", "."], "--data has no effect"),
-        (["ntk-audio"], "--recording must name"),
+        (["ntk-audio"], "needs data: "),
     ],
 )
 def test_mistakes_are_named(words, message, here, capsys):
