@@ -189,7 +189,8 @@ def listing() -> str:
     """Every data set with its terms, and how it is had."""
     lines = []
     for name, dataset in DATASETS.items():
-        how = f"{len(dataset.files)} files are downloaded" if dataset.files else f"by hand: {dataset.by_hand}"
+        files = ", ".join(dataset.files) if len(dataset.files) < 5 else f"{len(dataset.files)} files"
+        how = f"downloaded: {files}" if dataset.files else f"by hand: {dataset.by_hand}"
         lines.append(f"{name:16}{dataset.summary}\n{'':16}{how}")
     return "\n".join(lines)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from pathlib import Path
@@ -206,6 +207,9 @@ def test_all_of_them_make_one_page(here, capsys):
     page = Path("q/index.html").read_text("utf-8")
     for name in names:
         assert f"<h2>{name}</h2>" in page
+        assert f'<a href="#{name}">' in page
+        assert f"<section id='{name}'>" in page
+        assert page.count(html.escape(load(name).summary)) == 1, "the title of a table says it"
     for picture in re.findall(r'src="([^"]+)"', page):
         assert Path("q", picture).is_file()
     assert "none of its numbers is a result" in page
