@@ -50,9 +50,17 @@ def test_the_list_says_what_each_needs_takes_and_what_was_run(capsys):
 def test_what_was_run_is_counted_from_the_kept_data(tmp_path, monkeypatch):
     monkeypatch.setattr(overview, "DATA", tmp_path)
     assert overview.what_is_run("kodak") == "nothing"
-    run = {"configuration": {"protocol": "ours"}, "details": {"images": {"a": {}, "b": {}}}, "date": "2026-11-16T01"}
-    (tmp_path / "kodak.json").write_text(json.dumps([run, {**run, "configuration": {"protocol": "paper"}}]))
+
+    def run(protocol, **arguments):
+        configuration = {"protocol": protocol, "row": {"name": "staf", "arguments": arguments}}
+        return {"configuration": configuration, "details": {"images": {"a": {}, "b": {}}}, "date": "2026-11-16T01"}
+
+    (tmp_path / "kodak.json").write_text(json.dumps([run("ours"), run("paper")]))
     assert overview.what_is_run("kodak") == "2 runs on 2 images (ours 1, paper 1), 2026-11-16"
+    (tmp_path / "kodak.json").write_text(json.dumps([run("ours"), run("paper", width=64)]))
+    assert overview.what_is_run("kodak") == (
+        "1 run on 2 images (ours 1) and 1 run on 2 images (paper 1) of smaller networks or pictures, 2026-11-16"
+    )
     (tmp_path / "kodak.json").write_text("[]")
     assert overview.what_is_run("kodak") == "nothing"
 
