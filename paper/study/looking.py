@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -127,7 +128,7 @@ class LookingStudy:
         return Looking(self.name, self.look, self.protocol, path, rate), runs
 
     def tables(self, results: Sequence[RunResult]) -> list[Table]:
-        """A row for each network, means over seeds, with what the paper says."""
+        """A row for each network, mean and standard deviation over seeds, with what the paper says."""
         rows = dict.fromkeys(row for result in results for row in result.details["rows"])
         keys = dict.fromkeys(k for result in results for values in result.details["rows"].values() for k in values)
         body = []
@@ -135,7 +136,8 @@ class LookingStudy:
             cells = [row, *([self.published.get(row, "-")] if self.published else [])]
             for key in keys:
                 values = [float(r.details["rows"][row][key]) for r in results if key in r.details["rows"].get(row, {})]
-                cells.append(f"{np.mean(values):.4g}" if values else "-")
+                spread = f" ± {statistics.stdev(values):.2g}" if len(values) > 1 else ""
+                cells.append(f"{np.mean(values):.4g}{spread}" if values else "-")
             body.append(cells)
         said = ["paper"] if self.published else []
         seeds = "1 seed" if len(results) == 1 else f"{len(results)} seeds"
