@@ -16,7 +16,7 @@ from paper.data.sources import Source, open_source
 from paper.measures.perceptual import lpips_model
 from paper.report import overview
 from paper.report.side_by_side import values_of
-from paper.runner import load_results
+from paper.runner import RunResult, load_results
 from paper.study.image_runs import Grid, ImageRuns
 from paper.study.rows import PROTOCOLS, Length, Row, plan_for
 from staf.kinds import Image
@@ -244,3 +244,17 @@ def test_a_run_can_have_the_plan_of_another_device(planned_for, batch, here):
     (found,) = load_results("results", "kodak")
     assert found.configuration["planned_for"] == planned_for
     assert str(found.details["recipe"]["batch"]) == batch
+
+
+def test_networks_that_are_looked_at_with_several_seeds_have_a_spread():
+    def result(seed, slope):
+        rows = {"STAF": {"largest slope": slope}}
+        return RunResult(
+            Path("x"), {"configuration": {"seed": seed}, "details": {"rows": rows}, "machine": "a machine"}
+        )
+
+    study = load("activations")
+    ((_, slope),) = study.tables([result(0, 10.0), result(1, 14.0)])[0].rows
+    assert slope == "12 ± 2.8"
+    ((_, slope),) = study.tables([result(0, 10.0)])[0].rows
+    assert slope == "10"
