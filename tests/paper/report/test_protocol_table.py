@@ -8,7 +8,7 @@ from paper.report.protocol_table import protocol_table, without_seconds
 from paper.runner import RunResult
 
 
-def run(model: str, **details: float | None) -> RunResult:
+def run(model: str, **details: float | dict[str, int] | None) -> RunResult:
     document = {
         "configuration": {"model": model, "protocol": "ours"},
         "details": {"steps": 5, "seconds": 2.0, "parameters": 1000, **details},
@@ -26,6 +26,9 @@ def test_costs_are_shown_where_they_were_measured():
         "staf": ["2.0", "0.00200", "0.75", "2"],
         "siren": ["2.0", "-", "-", "1"],
     }
+    counted = [run("staf", operations={"products": 395_776, "elementwise": 26_371})]
+    (row,) = protocol_table("Title", counted, {"psnr": ("PSNR", 2)}, {}).rows
+    assert row[-2:] == ["422,147", "1"]
     assert without_seconds(table).columns[-2:] == ["memory (GiB)", "runs"]
     plain = protocol_table("Title", [run("siren", memory=None)], {"psnr": ("PSNR", 2)}, {})
     assert plain.columns[-2:] == ["seconds", "runs"]
