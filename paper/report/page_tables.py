@@ -15,7 +15,6 @@ import importlib
 import json
 import math
 import re
-import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,7 +24,7 @@ from paper import EXPERIMENTS
 from paper.report import image_tables
 from paper.report.protocol_table import without_seconds
 from paper.report.restored_images import image_table
-from paper.report.rows import row_name
+from paper.report.rows import deviation, row_name
 from paper.runner import RunResult, load_results
 from staf._tables import Table, mean, number
 
@@ -121,8 +120,9 @@ def long_table(results: Sequence[RunResult], metric: str = "iou", digits: int = 
         def said(value: float) -> str:
             return number(value, digits, scientific=metric == "chamfer")
 
-        several = f" ± {said(statistics.stdev(values))} ({len(values)})" if len(values) > 1 else ""
-        return said(mean(values)) + several
+        spread = deviation(values)
+        several = "" if spread is None else f" ± {said(spread)}"
+        return said(mean(values)) + several + (f" ({len(values)})" if len(values) > 1 else "")
 
     rows = [
         [name, str(voxels), f"{steps:,}", *(cell(found[model]) if model in found else "-" for model in models)]

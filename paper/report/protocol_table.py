@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from paper.report.rows import row_name
+from paper.report.rows import deviation, row_name
 from paper.report.side_by_side import machine
 from paper.runner.result import RunResult
 from staf._tables import Table, mean, number
@@ -49,8 +48,8 @@ def protocol_table(
 
     def measured(group: Sequence[RunResult], metric: str) -> str:
         found = [result.metrics[metric] for result in group if metric in result.metrics]
-        spread = f" ± {formatted(metric, statistics.stdev(found))}" if len(found) > 1 else ""
-        return formatted(metric, mean(found)) + spread
+        spread = deviation(found)
+        return formatted(metric, mean(found)) + ("" if spread is None else f" ± {formatted(metric, spread)}")
 
     shown = [metric for metric in measures if any(metric in row for row in published.values())]
     columns = ["network", "protocol", *(heading for heading, _ in measures.values())]

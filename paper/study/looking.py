@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from paper.data.images import open_image
 from paper.data.recordings import open_recording
 from paper.data.sources import add_source_arguments, chosen_sources, open_source, source_data
 from paper.report.output import save_figure, write_tables
+from paper.report.rows import deviation
 from paper.report.side_by_side import machine
 from paper.runner.experiment import Context, Data, Outcome
 from paper.runner.options import count
@@ -136,8 +136,9 @@ class LookingStudy:
             cells = [row, *([self.published.get(row, "-")] if self.published else [])]
             for key in keys:
                 values = [float(r.details["rows"][row][key]) for r in results if key in r.details["rows"].get(row, {})]
-                spread = f" ± {statistics.stdev(values):.2g}" if len(values) > 1 else ""
-                cells.append(f"{np.mean(values):.4g}{spread}" if values else "-")
+                spread = deviation(values)
+                around = "" if spread is None else f" ± {spread:.2g}"
+                cells.append(f"{np.mean(values):.4g}{around}" if values else "-")
             body.append(cells)
         said = ["paper"] if self.published else []
         seeds = "1 seed" if len(results) == 1 else f"{len(results)} seeds"
