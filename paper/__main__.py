@@ -18,10 +18,12 @@ from types import FrameType
 from typing import Any
 
 from paper import EXPERIMENTS, PAPER
-from paper.data.folder import fill_data, write_quick_data
+from paper.data.folder import fill_data, named_data, write_quick_data
 from paper.report.overview import overview
 from paper.runner import Experiment, RunResult, load_results, run_experiment
+from paper.runner.options import count
 from paper.study.study import Study, study_of
+from staf._files import check_writable
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -50,10 +52,12 @@ def main(argv: Sequence[str] | None = None) -> int:
                 print("A quick check on small data with few steps: these numbers are not results.")
         for failure in failures:
             print(f"failed: {failure.document['label']}: {failure.summary}", file=sys.stderr)
+        if failures:
+            print("failures are kept, as results are; rerun with --retry to run them again", file=sys.stderr)
         if not arguments.no_figures and (results or arguments.draw_only):
             for path in study.draw(results, arguments.folder):
                 print(path)
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         print(f"paper: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as stop:
@@ -69,6 +73,11 @@ def run(study: Study, arguments: argparse.Namespace) -> tuple[list[RunResult], l
     if arguments.draw_only:
         found = load_results(arguments.folder, study.name)
         return found or (load_results(arguments.folder, study.reads) if study.reads else []), []
+    from staf._device import choose_device
+
+    # What would fail in the same way in every run is said once, before any.
+    choose_device(arguments.device)
+    check_writable(arguments.folder)
     experiment, configurations = configured(study, arguments)
     sweep = run_experiment(
         experiment,
@@ -89,6 +98,11 @@ def configured(study: Study, arguments: argparse.Namespace) -> tuple[Experiment,
         if arguments.quick and data is None and not getattr(arguments, study.data):
             data = write_quick_data(arguments.folder / "data", study.data)
         fill_data(arguments, study.data, data)
+        if not named_data(arguments):
+            raise ValueError(
+                f"{study.name} needs data: {study.needs or study.data}. Name their folder with --data, or files with "
+                f"--{study.data}; `python -m paper.data.datasets --list` says where the paper's data are published"
+            )
     elif arguments.data is not None:
         raise ValueError(f"--data has no effect: {study.name} needs no data")
     return study.sweep(arguments)
@@ -101,6 +115,9 @@ def run_rows(words: Sequence[str]) -> int:
     previous = signal.signal(signal.SIGTERM, _terminate)
     try:
         return rows(words, row)
+    except (ValueError, OSError) as error:
+        print(f"paper: {error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt as stop:
         return 128 + int(getattr(stop, "signal_number", signal.SIGINT))
     finally:
@@ -129,8 +146,14 @@ def run_all(words: Sequence[str]) -> int:
     for name in arguments.only:
         print(f"== {name}")
         own = ["--quick", "--folder", str(arguments.folder / name), "--device", arguments.device, "--workers", "1"]
-        worst = max(worst, main([name, *own, "--no-progress"]))
-    print(write_report(arguments.folder, arguments.only))
+        worst = max(worst, code := main([name, *own, "--no-progress"]))
+        if code > 128:
+            return code
+    try:
+        print(write_report(arguments.folder, arguments.only))
+    except OSError as error:
+        print(f"paper: {error}", file=sys.stderr)
+        return 2
     return worst
 
 
@@ -153,7 +176,7 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     runner.add_argument("--data", type=Path, metavar="DIR", help="folder with the images, recording or shapes")
     runner.add_argument("--quick", action="store_true", help="small data and few steps: a check in seconds, no result")
     runner.add_argument("--folder", type=Path, help="where results are kept (default: results/NAME)")
-    runner.add_argument("--workers", type=int, metavar="N", help="processes (default: one per core; one on a GPU)")
+    runner.add_argument("--workers", type=count, metavar="N", help="processes (default: one per core; one on a GPU)")
     runner.add_argument("--device", help="cpu, cuda or cuda:N (default: a GPU if there is one)")
     runner.add_argument("--retry", action="store_true", help="rerun what failed before")
     runner.add_argument("--draw-only", action="store_true", help="run nothing: draw table and figures from the results")

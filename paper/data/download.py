@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import json
-import shutil
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import IO
 
 from staf._files import atomic_path, atomic_write
 
@@ -37,12 +38,25 @@ def download(address: str, path: Path, sha256: str | None = None) -> Path:
                 size = int(answer.headers.get("Content-Length") or 0)
                 if size > LARGEST:
                     raise ValueError(f"{address} must be at most {LARGEST:,} bytes, got {size:,}")
-                shutil.copyfileobj(answer, file, BLOCK)
-        except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
+                received = _copied(answer, file)
+        except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
             raise ValueError(f"{address} could not be downloaded: {getattr(error, 'reason', error)}") from error
+        if size and received != size:
+            raise ValueError(f"{address} was cut short: {received:,} of {size:,} bytes came; try again")
         check(Path(temporary), wanted, name=path.name)
     record(path)
     return path
+
+
+def _copied(answer: IO[bytes], file: IO[bytes]) -> int:
+    """Bytes copied, of which there may be `LARGEST`, whatever the host has said."""
+    received = 0
+    while block := answer.read(BLOCK):
+        received += len(block)
+        if received > LARGEST:
+            raise ValueError(f"a download must be at most {LARGEST:,} bytes, and the host sends more")
+        file.write(block)
+    return received
 
 
 def checksum(path: Path) -> str:
@@ -62,13 +76,21 @@ def check(path: Path, sha256: str | None, name: str | None = None) -> None:
 
 def recorded(path: Path) -> str | None:
     """The checksum that a file had when it was downloaded first."""
-    listing = path.parent / RECORD
-    return json.loads(listing.read_text("utf-8")).get(path.name) if listing.exists() else None
+    return _recorded(path.parent / RECORD).get(path.name)
 
 
 def record(path: Path) -> None:
     """Keep a file's checksum beside it."""
     listing = path.parent / RECORD
-    known = json.loads(listing.read_text("utf-8")) if listing.exists() else {}
+    known = _recorded(listing)
     if known.get(path.name) is None:
         atomic_write(listing, json.dumps({**known, path.name: checksum(path)}, indent=1, sort_keys=True) + "\n")
+
+
+def _recorded(listing: Path) -> dict[str, str]:
+    if not listing.exists():
+        return {}
+    try:
+        return dict(json.loads(listing.read_text("utf-8")))
+    except (ValueError, TypeError):
+        raise ValueError(f"{listing} is damaged: delete it to record the checksums again") from None

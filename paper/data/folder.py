@@ -25,9 +25,14 @@ def fill_data(arguments: argparse.Namespace, option: str, folder: Path | None) -
     """
     if folder is None:
         return
-    if any(getattr(arguments, name, None) for name in ("images", "recording", "shapes", "scenes")):
+    if named_data(arguments):
         raise ValueError(f"--data and --{option} both name the data: give one of them")
     setattr(arguments, option, _found(option, folder))
+
+
+def named_data(arguments: argparse.Namespace) -> bool:
+    """Whether one of the data options is set."""
+    return any(getattr(arguments, name, None) for name in ("images", "recording", "shapes", "scenes"))
 
 
 def _found(option: str, folder: Path) -> Any:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paper.runner.experiment import write_arrays
+from paper.runner.options import count
 
 if TYPE_CHECKING:
     from staf.kinds.scene.reading import Views
@@ -87,7 +88,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--downscale", type=int, default=1)
+    parser.add_argument("--downscale", type=count, default=1)
     arguments = parser.parse_args()
     pack_scene(Scene.read(arguments.folder, downscale=arguments.downscale), arguments.out)
 

@@ -18,6 +18,7 @@ import numpy as np
 from paper.data.images import named_paths, open_image
 from paper.data.recordings import open_recording
 from paper.runner.experiment import Data
+from paper.runner.options import count
 from staf._files import atomic_path, atomic_write
 from staf.comparison.result_file import array_hash
 
@@ -96,7 +97,7 @@ def add_source_arguments(parser: argparse.ArgumentParser, *, recordings: bool = 
     parser.add_argument("--pick", nargs="+", default=[], metavar="N", help="images by place or name (default: all)")
     if recordings:
         parser.add_argument("--recording", default=None, metavar="PATH", help="samples as .npy, in place of images")
-        parser.add_argument("--rate", type=int, default=44100, metavar="HZ", help="of the recording")
+        parser.add_argument("--rate", type=count, default=44100, metavar="HZ", help="of the recording")
 
 
 def chosen_sources(arguments: argparse.Namespace) -> dict[str, Source]:
@@ -104,8 +105,6 @@ def chosen_sources(arguments: argparse.Namespace) -> dict[str, Source]:
     recording = getattr(arguments, "recording", None)
     if recording:
         return {Path(recording).stem: Source(recording, rate=arguments.rate)}
-    if not arguments.images:
-        raise ValueError("--images must name a stack, an image file or a folder, got none")
     return image_sources(arguments.images, arguments.pick)
 
 

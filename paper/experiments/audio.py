@@ -21,6 +21,7 @@ from paper.protocols.published import MODELS, PROTOCOLS, paper_plan
 from paper.report.output import save_figure, write_tables
 from paper.report.protocol_table import protocol_table
 from paper.runner.experiment import Context, Data, Outcome, outcome_of
+from paper.runner.options import count
 from paper.runner.result import RunResult
 from staf._tables import Table
 from staf.comparison.result_file import array_hash
@@ -130,17 +131,15 @@ def draw(results: Sequence[RunResult], folder: Path) -> list[Path]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
     parser.add_argument("--recording", default="", metavar="PATH", help="an audio file, or samples as .npy")
-    parser.add_argument("--rate", type=int, default=44100, metavar="HZ", help="of samples saved as .npy")
+    parser.add_argument("--rate", type=count, default=44100, metavar="HZ", help="of samples saved as .npy")
     parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME")
     parser.add_argument("--protocols", nargs="+", default=["ours", "paper"], choices=PROTOCOLS)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
-    parser.add_argument("--steps", type=int, default=None, metavar="N", help="steps of each fit")
+    parser.add_argument("--steps", type=count, default=None, metavar="N", help="steps of each fit")
 
 
 def sweep(arguments: argparse.Namespace) -> tuple[Audio, list[AudioRun]]:
     """The experiment and its configurations from the options."""
-    if not arguments.recording:
-        raise ValueError("--recording must name an audio file or a .npy of samples, got none")
     products = itertools.product(arguments.models, arguments.protocols, arguments.seeds)
     runs = [AudioRun(model, protocol, seed, arguments.steps) for model, protocol, seed in products]
     recording = open_recording(arguments.recording, arguments.rate)

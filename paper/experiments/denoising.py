@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paper.data.images import image_data, named_paths, open_image
-from paper.measures.perceptual import seen_measures
-from paper.protocols.published import MODELS, PROTOCOLS, paper_plan, with_arguments
+from paper.experiments.restored import add_restoration_arguments, by_method, by_network
+from paper.protocols.published import PROTOCOLS, paper_plan, with_arguments
 from paper.report.protocol_table import protocol_table
-from paper.report.restored_images import draw_restored, eight_bits, restored_arrays
-from paper.runner.experiment import Context, Data, Outcome, outcome_of
+from paper.report.restored_images import draw_restored, restored_arrays
+from paper.runner.experiment import Context, Data, Outcome
+from paper.runner.options import count
 from paper.runner.result import RunResult
-from paper.study.rows import add_planned_for
 from staf._tables import Table
 
 if TYPE_CHECKING:
@@ -88,43 +87,19 @@ class Denoising:
         return Data(configuration.image, image_data(self.images[configuration.image]).sha256)
 
     def run(self, configuration: DenoisingRun, context: Context) -> Outcome:
-        from staf.tasks import KeepBestHeldOut, Oracle
-        from staf.tasks.classical import denoised, measured, oracle_denoised
+        from staf.tasks.classical import denoised, oracle_denoised
 
-        task = task_of(open_image(self.images[configuration.image]), configuration)
         c = configuration
+        task = task_of(open_image(self.images[c.image]), c)
         seen = f"seen-{self.data(c).sha256[:12]}-{c.photons:g}-{c.readout:g}-{c.seed}"
         shared = (context.share(seen, restored_arrays(task)),)
-        if configuration.model in CLASSICAL:
+        if c.model in CLASSICAL:
             began = time.monotonic()
-            values = denoised(task, [configuration.model])[configuration.model]
-            details: dict[str, Any] = {"seconds": time.monotonic() - began, "steps": 0}
-            best = oracle_denoised(task, [configuration.model])[configuration.model]
-            metrics = {**measured(task, values), **seen_measures(task, values)}
-            metrics["oracle_psnr"] = measured(task, best)["psnr"]
-            picture = eight_bits(values.reshape(*task.signal.shape, -1).numpy())
-            return Outcome(metrics, details=details, arrays={"restored": picture}, shared=shared)
-        plan = plan_of(task, configuration, configuration.planned_for or context.device.split(":")[0])
-        every = max(1, (plan.recipe.total_steps(task.points) or 1000) // 100)
-        keep, oracle = KeepBestHeldOut(task, every=every), Oracle(task, every=every)
-        steps = {} if configuration.steps is None else {"steps": configuration.steps}
-        fit = context.fit(task, plan=plan, seed=configuration.seed, callbacks=[keep, oracle], **steps)
-        restored = task.predict(fit.module).cpu()
-        picture = eight_bits(restored.reshape(*task.signal.shape, -1).numpy())
-        outcome = outcome_of(
-            fit,
-            points=math.prod(task.signal.shape),
-            details={
-                "reasons": list(plan.reasons.values()),
-                "kept_step": keep.best_step,
-                "oracle_step": oracle.step,
-                "final_psnr": oracle.seen[-1][1] if oracle.seen else None,
-            },
-            arrays={"restored": picture},
-            shared=shared,
-        )
-        metrics = {**outcome.metrics, **seen_measures(task, restored), "oracle_psnr": oracle.psnr}
-        return Outcome(metrics, outcome.history, outcome.details, outcome.arrays, shared)
+            values = denoised(task, [c.model])[c.model]
+            seconds = time.monotonic() - began
+            return by_method(task, values, seconds, best=oracle_denoised(task, [c.model])[c.model], shared=shared)
+        plan = plan_of(task, c, c.planned_for or context.device.split(":")[0])
+        return by_network(task, plan, c, context, held_out=True, shared=shared)
 
 
 def task_of(image: Any, configuration: DenoisingRun) -> Task:
@@ -169,25 +144,17 @@ def draw(results: Sequence[RunResult], folder: Path) -> list[Path]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
-    parser.add_argument("--images", nargs="+", default=[], metavar="PATH", help="image files, .npy, or folders")
-    parser.add_argument("--models", nargs="*", default=list(MODELS), metavar="NAME")
-    parser.add_argument("--classical", nargs="*", default=list(CLASSICAL), choices=CLASSICAL, metavar="NAME")
-    parser.add_argument("--protocols", nargs="+", default=["ours", "paper"], choices=PROTOCOLS)
+    add_restoration_arguments(parser, CLASSICAL, PROTOCOLS, ("ours", "paper"))
     parser.add_argument("--photons", type=float, default=10.0, metavar="X", help="mean count at value 1")
     parser.add_argument(
         "--readout", type=float, default=None, metavar="X", help="readout noise in photons (default: 0, released 2)"
     )
-    parser.add_argument("--terms", nargs="*", type=int, default=[], metavar="N", help="STAF with other terms as well")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
-    parser.add_argument("--steps", type=int, default=None, metavar="N", help="steps of each fit")
-    add_planned_for(parser)
+    parser.add_argument("--terms", nargs="*", type=count, default=[], metavar="N", help="STAF with other terms as well")
 
 
 def sweep(arguments: argparse.Namespace) -> tuple[Denoising, list[DenoisingRun]]:
     """The experiment and its configurations from the options; the classical methods are included by default."""
     images = named_paths(arguments.images)
-    if not images:
-        raise ValueError("--images must name at least one image file or folder, got none")
     photons, readout = arguments.photons, arguments.readout
     rows: list[tuple[str, int | None]] = [(model, None) for model in arguments.models]
     rows += [("staf", terms) for terms in arguments.terms]

@@ -21,6 +21,7 @@ from paper.measures.perceptual import perceptual_distance, predicted_image
 from paper.report.output import save_figure, write_tables
 from paper.report.training_curves import curves_figure
 from paper.runner.experiment import Context, Data, Outcome, outcome_of
+from paper.runner.options import count
 from paper.runner.result import RunResult
 from staf._tables import Table
 from staf.comparison.networks import PROTOCOL
@@ -112,7 +113,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--images", nargs="+", default=[], metavar="PATH", help="image files, .npy, or folders")
     parser.add_argument("--models", nargs="+", default=list(DEFAULT_MODELS), metavar="NAME")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
-    parser.add_argument("--steps", type=int, default=None, metavar="N", help="steps of each fit")
+    parser.add_argument("--steps", type=count, default=None, metavar="N", help="steps of each fit")
     parser.add_argument("--seconds", type=float, default=None, metavar="S", help="seconds of each fit")
 
 
@@ -121,8 +122,6 @@ def sweep(arguments: argparse.Namespace) -> tuple[ImageComparison, list[ImageRun
     from staf.planning import Budget, plan
 
     images = named_paths(arguments.images)
-    if not images:
-        raise ValueError("--images must name at least one image file or folder, got none")
     example = open_image(next(iter(images.values())))
     for model in arguments.models:
         plan(example, Budget(arguments.steps, arguments.seconds), model=model)

@@ -6,17 +6,14 @@ import abc
 import argparse
 import dataclasses
 import itertools
-import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from paper.data.images import image_data, named_paths, open_image
-from paper.protocols.published import MODELS
-from paper.report.restored_images import eight_bits
-from paper.runner.experiment import Context, Data, Outcome, outcome_of
-from paper.study.rows import add_planned_for
+from paper.experiments.restored import by_method, by_network
+from paper.runner.experiment import Context, Data, Outcome
 
 if TYPE_CHECKING:
     from staf.planning import Plan
@@ -25,6 +22,7 @@ if TYPE_CHECKING:
 MEASURES = {
     "psnr": ("PSNR (dB)", 2),
     "ssim": ("SSIM", 4),
+    "lpips": ("LPIPS", 4),
     "oracle_psnr": ("best step in hindsight (dB)", 2),
 }
 
@@ -76,8 +74,6 @@ class InverseExperiment(abc.ABC):
         return Data(configuration.image, image_data(self.images[configuration.image]).sha256)
 
     def run(self, configuration: InverseRun, context: Context) -> Outcome:
-        from staf.tasks import KeepBestHeldOut, Oracle
-        from staf.tasks.classical import measured
         from staf.tasks.inverse_classical import inverse_candidates
 
         c = configuration
@@ -85,27 +81,11 @@ class InverseExperiment(abc.ABC):
         if c.model in self.classical:
             began = time.monotonic()
             values = inverse_candidates(task, [c.model])[c.model].values
-            details: dict[str, Any] = {"seconds": time.monotonic() - began, "steps": 0}
-            arrays = {"restored": _picture(task, values)}
-            return Outcome(measured(task, values), details=details, arrays=arrays)
+            return by_method(task, values, time.monotonic() - began)
         plan = self.plan_of(task, c, c.planned_for or context.device.split(":")[0])
-        every = max(1, (plan.recipe.total_steps(task.points) or 1000) // 100)
-        oracle = Oracle(task, every=every)
-        watching: list[Any] = [oracle]
         # Published protocols keep the last weights, and report the best step by the truth; ours stop by what is held
         # out.
-        if c.protocol == "ours":
-            watching.append(KeepBestHeldOut(task, every=every))
-        steps = {} if c.steps is None else {"steps": c.steps}
-        fit = context.fit(task, plan=plan, seed=c.seed, callbacks=watching, **steps)
-        outcome = outcome_of(
-            fit,
-            points=math.prod(task.signal.shape),
-            details={"reasons": list(plan.reasons.values()), "oracle_step": oracle.step},
-            arrays={"restored": _picture(task, task.predict(fit.module).cpu())},
-        )
-        metrics = {**outcome.metrics, "oracle_psnr": oracle.psnr}
-        return Outcome(metrics, outcome.history, outcome.details, outcome.arrays)
+        return by_network(task, plan, c, context, held_out=c.protocol == "ours")
 
     def plan_of(self, task: InverseProblem, configuration: InverseRun, device: str) -> Plan:
         """The default plan, or the network of its own authors with a publication's budget, rate and schedule."""
@@ -129,28 +109,11 @@ class InverseExperiment(abc.ABC):
         return dataclasses.replace(chosen, recipe=recipe)
 
 
-def _picture(task: InverseProblem, values: Any) -> Any:
-    return eight_bits(values.reshape(*task.signal.shape, -1).numpy())
-
-
-def add_inverse_arguments(parser: argparse.ArgumentParser, classical: Sequence[str], protocols: Sequence[str]) -> None:
-    """The options of such an experiment."""
-    parser.add_argument("--images", nargs="+", default=[], metavar="PATH", help="image files, .npy, or folders")
-    parser.add_argument("--models", nargs="*", default=list(MODELS), metavar="NAME")
-    parser.add_argument("--classical", nargs="*", default=list(classical), choices=classical, metavar="NAME")
-    parser.add_argument("--protocols", nargs="+", default=list(protocols), choices=protocols)
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
-    parser.add_argument("--steps", type=int, default=None, metavar="N", help="steps of each fit")
-    add_planned_for(parser)
-
-
 def inverse_sweep(
     arguments: argparse.Namespace, experiment: type[InverseExperiment]
 ) -> tuple[InverseExperiment, list[InverseRun]]:
     """The experiment and its configurations; a classical method runs once for each protocol, whose data differ."""
     images = named_paths(arguments.images)
-    if not images:
-        raise ValueError("--images must name at least one image file or folder, got none")
     rows = itertools.product(images, [*arguments.models, *arguments.classical], arguments.protocols, arguments.seeds)
     runs = [
         InverseRun(image, model, protocol, seed, arguments.steps, arguments.planned_for)

@@ -16,13 +16,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from paper.data.sources import Source, add_source_arguments, chosen_sources, open_source, source_data
+from paper.data.sources import add_source_arguments, chosen_sources, open_source
 from paper.measures.interpolation_quality import mean_interpolation
 from paper.measures.network_size import LIMIT
 from paper.protocols.plan_variants import RECIPES, PlanVariant
 from paper.protocols.published import MODELS
+from paper.protocols.variant_experiment import VariantExperiment
 from paper.report.output import save_figure, write_tables
-from paper.runner.experiment import Context, Data, Outcome
+from paper.runner.experiment import Context, Outcome
+from paper.runner.options import count
 from paper.runner.result import RunResult
 from staf._tables import Table, mean, number
 
@@ -49,14 +51,12 @@ class ModelRun:
 
 
 @dataclass(frozen=True)
-class ModelTable:
+class ModelTable(VariantExperiment):
     """The experiment; `sources` maps names to signals, `tuned_on` names those that some recipe was tuned on."""
 
-    sources: Mapping[str, Source]
     tuned_on: tuple[str, ...] = ()
 
     name = NAME
-    version = 1
     protocol = (
         "each network by its default plan, by the best trial of an equal search, or by the published schedule; PSNR of "
         "the final weights, one fresh pass over all points, clamped, peak 1; equal time is the training time of the "
@@ -69,9 +69,6 @@ class ModelTable:
         size = f" width {c.variant.arguments['width']}" if "width" in c.variant.arguments else ""
         time = " equal time" if c.reference is not None else ""
         return f"{c.signal} {c.variant.model} {c.recipe}{size}{time} seed {c.seed}"
-
-    def data(self, configuration: ModelRun) -> Data:
-        return source_data(self.sources[configuration.signal], configuration.signal)
 
     def run(self, configuration: ModelRun, context: Context) -> Outcome:
         from paper.protocols.variant_run import run_variant
@@ -199,7 +196,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tuned-on", nargs="+", default=[], metavar="NAME", help="other signals to mark as tuned on")
     parser.add_argument("--equal", nargs="+", default=["steps"], choices=EQUAL)
     parser.add_argument("--reference", default="staf", metavar="NAME", help="whose time the others get")
-    parser.add_argument("--steps", type=int, default=1000, metavar="N")
+    parser.add_argument("--steps", type=count, default=1000, metavar="N")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
 
 

@@ -24,6 +24,7 @@ from paper.measures.perceptual import perceptual_distance
 from paper.report.output import save_figure, write_tables
 from paper.report.protocol_table import protocol_table
 from paper.runner.experiment import Context, Data, Outcome, outcome_of
+from paper.runner.options import count
 from paper.runner.result import RunResult
 from staf._tables import Table
 from staf.comparison.result_file import array_hash
@@ -244,17 +245,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS, metavar="NAME")
     parser.add_argument("--protocols", nargs="+", default=["ours", "paper"], choices=PROTOCOLS)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
-    parser.add_argument("--steps", type=int, default=None, metavar="N", help="steps of each fit")
+    parser.add_argument("--steps", type=count, default=None, metavar="N", help="steps of each fit")
     parser.add_argument("--seconds", type=float, default=None, metavar="S", help="seconds of each fit")
-    parser.add_argument("--rays", type=int, default=None, metavar="N", help="rays of each step")
-    parser.add_argument("--ray-samples", type=int, default=1024, metavar="N", help="places along the box's diagonal")
+    parser.add_argument("--rays", type=count, default=None, metavar="N", help="rays of each step")
+    parser.add_argument("--ray-samples", type=count, default=1024, metavar="N", help="places along the box's diagonal")
 
 
 def sweep(arguments: argparse.Namespace) -> tuple[Scenes, list[SceneRun]]:
     """The experiment and its configurations from the options."""
     scenes = {Path(path).stem: str(path) for path in arguments.scenes}
-    if not scenes:
-        raise ValueError("--scenes must name at least one folder of posed photos or .npz, got none")
     products = itertools.product(scenes, arguments.models, arguments.protocols, arguments.seeds)
     budget = (arguments.steps, arguments.seconds, arguments.rays, arguments.ray_samples)
     runs = [SceneRun(scene, model, protocol, seed, *budget) for scene, model, protocol, seed in products]

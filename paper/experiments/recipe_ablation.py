@@ -9,16 +9,17 @@ import argparse
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paper.data.sources import Source, add_source_arguments, chosen_sources, open_source, source_data
+from paper.data.sources import add_source_arguments, chosen_sources, open_source
 from paper.measures.interpolation_quality import mean_interpolation
 from paper.protocols.plan_variants import PlanVariant
+from paper.protocols.variant_experiment import VariantExperiment
 from paper.report.output import write_tables
-from paper.runner.experiment import Context, Data, Outcome
+from paper.runner.options import count
 from paper.runner.result import RunResult
 from paper.runner.sweep import default_device
 from paper.searches.recipe_space import known_optimisers
@@ -44,13 +45,10 @@ class AblationRun:
 
 
 @dataclass(frozen=True)
-class RecipeAblation:
+class RecipeAblation(VariantExperiment):
     """The experiment; `sources` maps the names in configurations to signals."""
 
-    sources: Mapping[str, Source]
-
     name = NAME
-    version = 1
     protocol = (
         "STAF's default plan with one change; PSNR of the final weights, one fresh pass over all points, clamped, "
         "peak 1"
@@ -59,16 +57,6 @@ class RecipeAblation:
     def label(self, configuration: AblationRun) -> str:
         c = configuration
         return f"{c.change} {c.signal} seed {c.seed}"
-
-    def data(self, configuration: AblationRun) -> Data:
-        return source_data(self.sources[configuration.signal], configuration.signal)
-
-    def run(self, configuration: AblationRun, context: Context) -> Outcome:
-        from paper.protocols.variant_run import run_variant
-
-        c = configuration
-        signal = open_source(self.sources[c.signal], c.signal)
-        return run_variant(signal, c.variant, context, steps=c.steps, seed=c.seed)
 
 
 def changes(base: Any, field: Any, *, points: int, steps: int) -> dict[str, dict[str, PlanVariant]]:
@@ -224,7 +212,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
     add_source_arguments(parser, recordings=False)
     parser.add_argument("--groups", nargs="+", default=list(GROUPS), choices=GROUPS)
-    parser.add_argument("--steps", type=int, default=300, metavar="N", help="steps of each fit")
+    parser.add_argument("--steps", type=count, default=300, metavar="N", help="steps of each fit")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
 
 

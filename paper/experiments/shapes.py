@@ -25,6 +25,7 @@ from paper.protocols.published import MODELS, PROTOCOLS, paper_plan
 from paper.report.output import write_tables
 from paper.report.protocol_table import protocol_table
 from paper.runner.experiment import Context, Data, Outcome, outcome_of
+from paper.runner.options import count
 from paper.runner.result import RunResult
 from staf._tables import Table
 from staf.comparison.result_file import array_hash
@@ -203,19 +204,17 @@ def draw(results: Sequence[RunResult], folder: Path) -> list[Path]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
     parser.add_argument("--shapes", nargs="+", default=[], metavar="PATH", help="mesh files, or voxels as .npz")
-    parser.add_argument("--resolution", type=int, default=256, metavar="N", help="voxels along the longest side")
+    parser.add_argument("--resolution", type=count, default=256, metavar="N", help="voxels along the longest side")
     parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME")
     parser.add_argument("--protocols", nargs="+", default=["ours", "paper"], choices=PROTOCOLS)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
-    parser.add_argument("--steps", type=int, default=None, metavar="N", help="steps of each fit")
-    parser.add_argument("--batch", type=int, default=None, metavar="N", help="voxels of each step")
+    parser.add_argument("--steps", type=count, default=None, metavar="N", help="steps of each fit")
+    parser.add_argument("--batch", type=count, default=None, metavar="N", help="voxels of each step")
 
 
 def sweep(arguments: argparse.Namespace) -> tuple[Shapes, list[ShapeRun]]:
     """The experiment and its configurations from the options."""
     shapes = named_paths(arguments.shapes)
-    if not shapes:
-        raise ValueError("--shapes must name at least one mesh file or .npz of voxels, got none")
     products = itertools.product(shapes, arguments.models, arguments.protocols, arguments.seeds)
     runs = [
         ShapeRun(shape, model, protocol, arguments.resolution, seed, arguments.steps, arguments.batch)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paper.data.images import image_data, named_paths, open_image
-from paper.measures.perceptual import seen_measures
-from paper.protocols.published import MODELS, paper_plan
+from paper.experiments.restored import add_restoration_arguments, by_method, by_network
+from paper.protocols.published import paper_plan
 from paper.report.protocol_table import protocol_table
-from paper.report.restored_images import draw_restored, eight_bits, restored_arrays
-from paper.runner.experiment import Context, Data, Outcome, outcome_of
+from paper.report.restored_images import draw_restored, restored_arrays
+from paper.runner.experiment import Context, Data, Outcome
+from paper.runner.options import count
 from paper.runner.result import RunResult
-from paper.study.rows import add_planned_for
 from staf._tables import Table
 
 if TYPE_CHECKING:
@@ -86,34 +85,17 @@ class SuperResolution:
         return Data(configuration.image, image_data(self.images[configuration.image]).sha256)
 
     def run(self, configuration: SuperResolutionRun, context: Context) -> Outcome:
-        from staf.tasks import Oracle
-        from staf.tasks.classical import measured, upscaled
+        from staf.tasks.classical import upscaled
 
-        task = task_of(open_image(self.images[configuration.image]), configuration)
-        seen = f"seen-{self.data(configuration).sha256[:12]}-{configuration.factor}"
-        shared = (context.share(seen, restored_arrays(task)),)
-        if configuration.model in CLASSICAL:
+        c = configuration
+        task = task_of(open_image(self.images[c.image]), c)
+        shared = (context.share(f"seen-{self.data(c).sha256[:12]}-{c.factor}", restored_arrays(task)),)
+        if c.model in CLASSICAL:
             began = time.monotonic()
-            values = upscaled(task)[configuration.model]
-            details: dict[str, Any] = {"seconds": time.monotonic() - began, "steps": 0}
-            picture = eight_bits(values.reshape(*task.signal.shape, -1).numpy())
-            metrics = {**measured(task, values), **seen_measures(task, values)}
-            return Outcome(metrics, details=details, arrays={"restored": picture}, shared=shared)
-        plan = plan_of(task, configuration, configuration.planned_for or context.device.split(":")[0])
-        oracle = Oracle(task, every=max(1, (plan.recipe.total_steps(task.points) or 1000) // 100))
-        steps = {} if configuration.steps is None else {"steps": configuration.steps}
-        fit = context.fit(task, plan=plan, seed=configuration.seed, callbacks=[oracle], **steps)
-        restored = task.predict(fit.module).cpu()
-        picture = eight_bits(restored.reshape(*task.signal.shape, -1).numpy())
-        outcome = outcome_of(
-            fit,
-            points=math.prod(task.signal.shape),
-            details={"reasons": list(plan.reasons.values()), "oracle_step": oracle.step},
-            arrays={"restored": picture},
-            shared=shared,
-        )
-        metrics = {**outcome.metrics, **seen_measures(task, restored), "oracle_psnr": oracle.psnr}
-        return Outcome(metrics, outcome.history, outcome.details, outcome.arrays, shared)
+            values = upscaled(task)[c.model]
+            return by_method(task, values, time.monotonic() - began, shared=shared)
+        plan = plan_of(task, c, c.planned_for or context.device.split(":")[0])
+        return by_network(task, plan, c, context, held_out=False, shared=shared)
 
 
 def task_of(image: Any, configuration: SuperResolutionRun) -> Task:
@@ -151,21 +133,13 @@ def draw(results: Sequence[RunResult], folder: Path) -> list[Path]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
-    parser.add_argument("--images", nargs="+", default=[], metavar="PATH", help="image files, .npy, or folders")
-    parser.add_argument("--models", nargs="*", default=list(MODELS), metavar="NAME")
-    parser.add_argument("--classical", nargs="*", default=list(CLASSICAL), choices=CLASSICAL, metavar="NAME")
-    parser.add_argument("--protocols", nargs="+", default=["ours", "paper"], choices=list(SAMPLES))
-    parser.add_argument("--factor", type=int, default=4, metavar="N")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
-    parser.add_argument("--steps", type=int, default=None, metavar="N", help="steps of each fit")
-    add_planned_for(parser)
+    add_restoration_arguments(parser, CLASSICAL, list(SAMPLES), ("ours", "paper"))
+    parser.add_argument("--factor", type=count, default=4, metavar="N")
 
 
 def sweep(arguments: argparse.Namespace) -> tuple[SuperResolution, list[SuperResolutionRun]]:
     """The experiment and its configurations from the options; bicubic and Lanczos are included by default."""
     images = named_paths(arguments.images)
-    if not images:
-        raise ValueError("--images must name at least one image file or folder, got none")
     products = itertools.product(images, arguments.models, arguments.protocols, arguments.seeds)
     runs = [
         SuperResolutionRun(image, model, protocol, arguments.factor, seed, arguments.steps, arguments.planned_for)

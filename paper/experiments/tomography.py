@@ -16,9 +16,9 @@ from paper.experiments.inverse_runs import (
     Budget,
     InverseExperiment,
     InverseRun,
-    add_inverse_arguments,
     inverse_sweep,
 )
+from paper.experiments.restored import add_restoration_arguments
 from paper.protocols.published import with_arguments
 from paper.report.output import write_tables
 from paper.report.protocol_table import protocol_table
@@ -102,7 +102,7 @@ def draw(results: Sequence[RunResult], folder: Path) -> list[Path]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
-    add_inverse_arguments(parser, CLASSICAL, tuple(VIEWS))
+    add_restoration_arguments(parser, CLASSICAL, tuple(VIEWS), tuple(VIEWS))
 
 
 def sweep(arguments: argparse.Namespace) -> tuple[InverseExperiment, list[InverseRun]]:

@@ -7,6 +7,7 @@ and a complex operation as the real ones it stands for.
 
 from __future__ import annotations
 
+import copy
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -81,3 +82,15 @@ def operations(network: nn.Module, inputs: int) -> Operations:
     # The first layer is a product too, computed coordinate by coordinate.
     counted = each * int(products.get_total_flops()) + by_name.pop("addcmul", 0)
     return Operations(counted, sum(by_name.values()), by_name)
+
+
+def operations_of(module: Any) -> dict[str, int]:
+    """Operations of one point by name: matrix products, and everything elementwise; of INCODE the field alone.
+
+    >>> from staf.nn import siren
+    >>> operations_of(siren(2, 3))["products"]
+    395776
+    """
+    alone = copy.deepcopy(module.baked() if hasattr(module, "baked") else module).cpu()
+    counted = operations(alone, module.in_features)
+    return {"products": counted.products, "elementwise": counted.elementwise}

@@ -7,6 +7,7 @@ them (`staf.nn.networks`). Its budget, steps or epochs, is the paper's for all.
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,6 +18,10 @@ PROTOCOLS = ("ours", "paper", "released")
 MODELS = ("staf", "siren", "finer", "wire", "gauss", "ffn", "pemlp", "mfn", "incode")
 # What a recipe says about how long and on what, which is the paper's for every network.
 BUDGET = ("steps", "epochs", "batch")
+# WIRE's authors divide its rate for images and denoising by the number of so many pixels that an image has; INCODE's
+# and STAF's code do so for WIRE as well.
+WIRE_PIXELS = 65_536
+WIRE_DIVIDES = ("image", "denoising")
 
 
 def paper_plan(signal: Any, model: str, task: str, *, released: bool = False, recipe: Recipe | None = None) -> Plan:
@@ -27,11 +32,14 @@ def paper_plan(signal: Any, model: str, task: str, *, released: bool = False, re
     bfloat16, whose final quality is that of float32 (docs/recipes.md).
     """
     from staf.nn import NETWORKS
+    from staf.nn.networks.spec import observed_shape
     from staf.planning import plans
 
     name = f"released_{task}" if released and f"released_{task}" in NETWORKS[model].presets else f"paper_{task}"
     chosen = plans.preset(signal, name, model=model)
     changes: dict[str, Any] = {"precision": "bf16x3"}
+    if model == "wire" and task in WIRE_DIVIDES:
+        changes["rate"] = chosen.recipe.rate * min(1.0, WIRE_PIXELS / math.prod(observed_shape(signal)))
     if recipe is not None:
         changes |= {entry: getattr(recipe, entry) for entry in BUDGET}
     return dataclasses.replace(chosen, recipe=chosen.recipe.replace(**changes))

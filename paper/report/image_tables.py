@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 
-from paper.report.side_by_side import SHORT, row_of, values_of
+from paper.report.side_by_side import SHORT, images_of, row_of, values_of
 from paper.runner.result import RunResult
+from paper.study.rows import PROTOCOLS
 from paper.study.study import Study
 from staf._tables import Table, mean
 
@@ -21,8 +23,11 @@ COSTS = (*SECONDS, "memory (GiB)")
 TIMED, TIMED_IMAGE, TIMED_SEED = ("tau-ablation", "cost-table"), "kodim05", 0
 # The study whose first table is of counts and whose second is of quality.
 COUNTED = "cost-table"
+# The row that a study compares its others with.
+BASES = {"tau-ablation": "tau 5", "component-ablation": "none", "sharing-ablation": "per layer"}
 # The study whose pictures differ in what they contain, so that their mean says nothing.
 BY_PICTURE, FULL_ITERATIONS = "mixed-frequencies", 500
+FEWEST_PAIRS = 3
 
 
 def study_tables(study: Study, results: Sequence[RunResult]) -> dict[str, Table]:
@@ -30,6 +35,10 @@ def study_tables(study: Study, results: Sequence[RunResult]) -> dict[str, Table]
     full = [result for result in results if not is_small(result)]
     small = [result for result in results if is_small(result)]
     found = {study.name: image_table(study, full), f"{study.name}-small": image_table(study, small)}
+    if study.name in BASES:
+        found[f"{study.name}-small"] = image_table(study, of_all_rows(small))
+        for name, runs in ((study.name, full), (f"{study.name}-small", small)):
+            found[f"{name}-pairs"] = pairs_table(study, runs, BASES[study.name])
     # One iteration is run where counts alone are wanted.
     fitted = [result for result in full if int(result.configuration["length"]["iterations"]) > 1]
     if study.name == COUNTED:
@@ -38,6 +47,46 @@ def study_tables(study: Study, results: Sequence[RunResult]) -> dict[str, Table]
     if study.name in TIMED:
         found[f"{study.name}-seconds"] = seconds_table(study, fitted)
     return found
+
+
+def of_all_rows(results: Sequence[RunResult]) -> list[RunResult]:
+    """The runs of seed 0 on images that every row and protocol has, and all runs where there are no such images.
+
+    Means of different images, or of an image with more seeds than another, could not be compared.
+    """
+    first = [result for result in results if result.configuration["seed"] == 0]
+    groups: dict[tuple[str, str], set[str]] = {}
+    for result in first:
+        groups.setdefault((row_of(result), str(result.configuration["protocol"])), set()).update(images_of(result))
+    shared = set.intersection(*groups.values()) if groups else set()
+    kept = [result for result in first if shared.issuperset(images_of(result))]
+    return kept if shared and kept else list(results)
+
+
+def pairs_table(study: Study, results: Sequence[RunResult], base: str) -> Table:
+    """PSNR of each row minus that of `base` on the same image with the same seed: over seeds, and over images.
+
+    The networks of one seed begin alike whatever the image is, so that images with one seed say nothing of others.
+    """
+    found: dict[tuple[str, str], dict[tuple[str, int], float]] = {}
+    for result in results:
+        key, seed = (str(result.configuration["protocol"]), row_of(result)), int(result.configuration["seed"])
+        for image, measures in images_of(result).items():
+            found.setdefault(key, {})[image, seed] = float(measures["psnr"])
+    order = [row[0] for row in study.tables(results)[0].rows] if results else []
+    rows = []
+    for protocol, row in sorted(found, key=lambda key: (PROTOCOLS.index(key[0]), order.index(key[1]))):
+        values, others = found[protocol, row], found.get((protocol, base), {})
+        pairs = {pair: value - others[pair] for pair, value in values.items() if row != base and pair in others}
+        seeds = {image: [d for (i, _), d in pairs.items() if i == image] for image, _ in pairs}
+        groups = {"seeds of " + image: found for image, found in seeds.items()}
+        groups["images, seed 0"] = [difference for (_, seed), difference in pairs.items() if seed == 0]
+        for over, differences in groups.items():
+            if len(differences) >= FEWEST_PAIRS:
+                spread = f"{mean(differences):+.2f} ± {statistics.stdev(differences):.2f}"
+                won = sum(value > 0 for value in differences)
+                rows.append([row, SHORT[protocol], spread, f"{won} of {len(differences)}", over])
+    return Table(study.summary, ["network", "recipe", f"dB over {base}", "pairs won", "over"], rows)
 
 
 def is_small(result: RunResult) -> bool:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import importlib
 import json
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from paper import OTHERS, PAPER
+from paper.report.image_tables import STUDIES, is_small
+from paper.runner.result import RunResult
 from paper.study.study import study_of
 
 DATA = Path(__file__).parents[2] / "docs" / "results" / "data"
@@ -37,17 +41,23 @@ def _run_for(name: str, reads: str) -> str:
 def what_is_run(name: str) -> str:
     """The runs that docs/results/data holds of a study, by protocol; `nothing` where there are none."""
     path = DATA / f"{name}.json"
-    if not path.exists():
-        return "nothing"
-    documents = json.loads(path.read_text("utf-8"))
+    documents = json.loads(path.read_text("utf-8")) if path.exists() else []
     if not documents:
         return "nothing"
+    small = [d for d in documents if name in STUDIES and is_small(RunResult(path, d))]
+    full = [d for d in documents if d not in small]
+    parts = [_runs(full)] if full else []
+    parts += [f"{_runs(small)} of smaller networks or pictures"] if small else []
+    return f"{' and '.join(parts)}, {max(str(d['date'])[:10] for d in documents)}"
+
+
+def _runs(documents: Sequence[Mapping[str, Any]]) -> str:
     protocols = Counter(str(document["configuration"].get("protocol", "all")) for document in documents)
     images = {image for document in documents for image in document.get("details", {}).get("images", {})}
     signals = {document["data"]["name"] for document in documents} if not images else set()
     data = _counted(len(images), "image") if images else _counted(len(signals), "signal")
     counts = ", ".join(f"{protocol} {count}" for protocol, count in protocols.items())
-    return f"{_counted(len(documents), 'run')} on {data} ({counts}), {max(str(d['date'])[:10] for d in documents)}"
+    return f"{_counted(len(documents), 'run')} on {data} ({counts})"
 
 
 def _counted(count: int, noun: str) -> str:

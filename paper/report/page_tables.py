@@ -15,7 +15,6 @@ import importlib
 import json
 import math
 import re
-import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,7 +24,7 @@ from paper import EXPERIMENTS
 from paper.report import image_tables
 from paper.report.protocol_table import without_seconds
 from paper.report.restored_images import image_table
-from paper.report.rows import row_name
+from paper.report.rows import deviation, row_name
 from paper.runner import RunResult, load_results
 from staf._tables import Table, mean, number
 
@@ -47,8 +46,6 @@ SHOWN = {
     "large-images": ("tokyo",),
 }
 NAMES = tuple(name for names in SHOWN.values() for name in names)
-# When the presets of every network got the constants and rates of its own authors.
-OWN_SETTINGS = "2026-11-16T06"
 # Networks of do-sines-help that are not of its small runs on a CPU.
 LARGE_WIDTH = 64
 # Shapes of the tables of all networks: voxels of the longest side, and steps.
@@ -74,7 +71,7 @@ def read(name: str) -> list[RunResult]:
 def tables(name: str) -> dict[str, Table]:
     """The tables of an experiment's page, by name; without seconds, since several of those runs shared a machine."""
     module: Any = importlib.import_module(EXPERIMENTS[name])
-    results = [labelled(result) for result in read(name)]
+    results = read(name)
     if name == "shapes":
         short = [result for result in results if _length(result) == SHORT]
         found = {part: without_seconds(table) for part, table in module.shape_tables(short).items()}
@@ -90,7 +87,7 @@ def tables(name: str) -> dict[str, Table]:
         return {name: next(map(without_seconds, module.scene_tables(results)), Table(module.NAME, [], []))}
     if name in image_tables.STUDIES:
         study = module.STUDY
-        return image_tables.study_tables(study, results or [labelled(r) for r in read(study.reads)])
+        return image_tables.study_tables(study, results or read(study.reads))
     if name in LOOKING:
         return {name: module.STUDY.tables(results)[0]}
     first = [result for result in results if result.configuration["seed"] == 0]
@@ -101,15 +98,6 @@ def tables(name: str) -> dict[str, Table]:
     if name == "denoising":
         own[f"{name}-colour"] = colour_table(title, sets[""])
     return {**own, f"{name}-seeds": seed_table(title, results), **found}
-
-
-def labelled(result: RunResult) -> RunResult:
-    """The result with a protocol that says so where it ran before the presets had each network's own settings."""
-    configuration = dict(result.configuration)
-    protocol, older = configuration.get("protocol"), str(result.document["date"]) < OWN_SETTINGS
-    if protocol == "paper" and older and configuration.get("model") != "staf":
-        configuration["protocol"] = "paper, STAF's rate"
-    return RunResult(result.path, {**result.document, "configuration": configuration})
 
 
 def _length(result: RunResult) -> tuple[int, int]:
@@ -132,8 +120,9 @@ def long_table(results: Sequence[RunResult], metric: str = "iou", digits: int = 
         def said(value: float) -> str:
             return number(value, digits, scientific=metric == "chamfer")
 
-        several = f" ± {said(statistics.stdev(values))} ({len(values)})" if len(values) > 1 else ""
-        return said(mean(values)) + several
+        spread = deviation(values)
+        several = "" if spread is None else f" ± {said(spread)}"
+        return said(mean(values)) + several + (f" ({len(values)})" if len(values) > 1 else "")
 
     rows = [
         [name, str(voxels), f"{steps:,}", *(cell(found[model]) if model in found else "-" for model in models)]
@@ -214,12 +203,8 @@ def collect(name: str, folders: Sequence[str], commit: str | None) -> None:
 
 
 def _place(run: Mapping[str, Any]) -> str:
-    """What a run is of: a later one of the same takes its place, whichever machine it was planned for.
-
-    Runs of before the presets had each network's own settings are of something else.
-    """
-    own = labelled(RunResult(DATA, dict(run))).configuration
-    told = {key: value for key, value in own.items() if value is not None and key != "planned_for"}
+    """What a run is of: a later one of the same takes its place, whichever machine it was planned for."""
+    told = {key: value for key, value in run["configuration"].items() if value is not None and key != "planned_for"}
     return json.dumps([told, run["data"]["sha256"]], sort_keys=True)
 
 

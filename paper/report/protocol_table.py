@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from paper.report.rows import row_name
+from paper.report.rows import deviation, row_name
 from paper.report.side_by_side import machine
 from paper.runner.result import RunResult
 from staf._tables import Table, mean, number
 
-# Of each run: heading, digits, and what one unit of it is.
-COSTS = {"inference_seconds": ("inference (s)", 5, 1), "memory": ("memory (GiB)", 2, 2**30)}
+# Of each run: heading, and how it is written.
+COSTS: dict[str, tuple[str, Callable[[float], str]]] = {
+    "operations": ("FLOPs a point", lambda found: f"{found:,.0f}"),
+    "inference_seconds": ("inference (s)", lambda found: number(found, 5)),
+    "memory": ("memory (GiB)", lambda found: number(found / 2**30, 2)),
+}
 SECONDS = ("seconds", COSTS["inference_seconds"][0])
 
 
@@ -30,8 +33,8 @@ def protocol_table(
 
     `published` has the paper's own numbers by network and metric, shown in columns of their own; the metrics in
     `scientific` are shown with an exponent. Where a row has several runs, they have a standard deviation. Seconds are
-    of training, and of a pass over all points; memory is the most that training took on a GPU. The title ends with the
-    machine and the date.
+    of training, and of a pass over all points; memory is the most that training took on a GPU; FLOPs are those of one
+    point, activations included. The title ends with the machine and the date.
     """
     groups: dict[tuple[str, str], list[RunResult]] = defaultdict(list)
     for result in results:
@@ -45,8 +48,8 @@ def protocol_table(
 
     def measured(group: Sequence[RunResult], metric: str) -> str:
         found = [result.metrics[metric] for result in group if metric in result.metrics]
-        spread = f" ± {formatted(metric, statistics.stdev(found))}" if len(found) > 1 else ""
-        return formatted(metric, mean(found)) + spread
+        spread = deviation(found)
+        return formatted(metric, mean(found)) + ("" if spread is None else f" ± {formatted(metric, spread)}")
 
     shown = [metric for metric in measures if any(metric in row for row in published.values())]
     columns = ["network", "protocol", *(heading for heading, _ in measures.values())]
@@ -65,10 +68,15 @@ def protocol_table(
         took = [float(result.details["seconds"]) for result in group if "seconds" in result.details]
         row.append(number(mean(took), 1))
         for key in costs:
-            found = [float(result.details[key]) for result in group if result.details.get(key) is not None]
-            row.append(number(mean(found) / COSTS[key][2], COSTS[key][1]))
+            found = [_cost(result.details[key]) for result in group if result.details.get(key) is not None]
+            row.append(COSTS[key][1](mean(found)) if found else "-")
         rows.append([*row, str(len(group))])
     return Table(f"{title} ({machine(results)})" if results else title, columns, rows)
+
+
+def _cost(value: float | Mapping[str, int]) -> float:
+    """A number, or the sum of operations by kind."""
+    return float(sum(value.values()) if isinstance(value, Mapping) else value)
 
 
 def without_seconds(table: Table) -> Table:

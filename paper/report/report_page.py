@@ -24,9 +24,12 @@ STYLE = (
 def write_report(folder: Path, names: Sequence[str]) -> Path:
     """The page of what the folders `folder/NAME` hold."""
     parts = [_section(folder, name) for name in names]
+    links = " · ".join(f'<a href="#{html.escape(name)}">{html.escape(name)}</a>' for name in names)
     body = (
         "<h1>The paper's tables and figures</h1><p>A quick run: small data and few steps. It shows that every table "
-        "and figure can be made, and none of its numbers is a result.</p>" + "".join(parts)
+        "and figure can be made, and none of its numbers is a result. Results are in docs/results; "
+        "<code>python -m paper NAME --data DIR</code> runs one in full.</p>"
+        f"<nav>{links}</nav>" + "".join(parts)
     )
     page = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>The paper</title><style>{STYLE}</style>{body}'
     path = folder / "index.html"
@@ -37,10 +40,14 @@ def write_report(folder: Path, names: Sequence[str]) -> Path:
 def _section(folder: Path, name: str) -> str:
     study = study_of(importlib.import_module(PAPER[name]))
     results = load_results(folder / name, name) if (folder / name).is_dir() else []
-    title = f"<section id={html.escape(name)!r}><h2>{html.escape(name)}</h2><p>{html.escape(study.summary)}</p>"
+    title = f"<section id={html.escape(name)!r}><h2>{html.escape(name)}</h2>"
+    summary = f"<p>{html.escape(study.summary)}</p>"
     if not results:
-        return title + "<p><b>No result.</b></p></section>"
-    tables = "".join(f'<div class="wide">{_table(table)}</div>' for table in study.tables(results))
+        return title + summary + "<p><b>No result.</b></p></section>"
+    found = study.tables(results)
+    # Most tables begin with the summary.
+    title += "" if any(table.title.startswith(study.summary) for table in found) else summary
+    tables = "".join(f'<div class="wide">{_table(table)}</div>' for table in found)
     pictures = sorted((folder / name).glob("*.png"))
     shown = "".join(f'<p><img src="{name}/{html.escape(p.name)}" alt="{html.escape(p.stem)}"></p>' for p in pictures)
     return title + tables + shown + "</section>"

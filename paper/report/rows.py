@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import statistics
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+
+def deviation(values: Sequence[float]) -> float | None:
+    """The standard deviation; None of fewer than two values, and where one is infinite, as a distance to nothing is.
+
+    >>> deviation([1.0, 3.0, 5.0]), deviation([1.0]), deviation([1.0, math.inf])
+    (2.0, None, None)
+    """
+    if len(values) < 2 or not all(map(math.isfinite, values)):
+        return None
+    return statistics.stdev(values)
 
 
 def row_name(configuration: Mapping[str, Any]) -> str:

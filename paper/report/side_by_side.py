@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from paper.report.rows import deviation
 from paper.runner.result import RunResult
 from paper.study.rows import PROTOCOLS
 from staf._tables import Table, mean, number
@@ -113,7 +113,7 @@ def mean_and_spread(found: Sequence[float], digits: int) -> str:
     values = [value for value in found if math.isfinite(value)]
     if not values:
         return "-"
-    return spread(mean(values), statistics.stdev(values) if len(values) > 1 else None, digits)
+    return spread(mean(values), deviation(values), digits)
 
 
 def spread(value: float | None, deviation: float | None, digits: int) -> str:

@@ -97,14 +97,19 @@ class Experiment(Protocol):
 def outcome_of(fit: Fit, *, points: int | None = None, **extra: Any) -> Outcome:
     """The outcome of one fit: its measures, thinned history, and how it went.
 
-    With `points`, a pass over so many of them is timed. `extra` are other fields of `Outcome`.
+    With `points`, a pass over so many of them is timed, and the operations of one are counted. `extra` are other fields
+    of `Outcome`.
     """
-    timed = {} if points is None else {"inference_seconds": inference_seconds(fit.module, points)}
+    costs: dict[str, Any] = {}
+    if points is not None:
+        from paper.measures.operations import operations_of
+
+        costs = {"inference_seconds": inference_seconds(fit.module, points), "operations": operations_of(fit.module)}
     details = {
         "steps": fit.result.steps,
         "seconds": round(fit.result.seconds, 4),
         "memory": peak_memory(fit.device),
-        **timed,
+        **costs,
         "stopped": fit.stopped,
         "parameters": sum(p.numel() for p in fit.module.parameters()),
         "recipe": fit.recipe.to_plain(),

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from paper.runner.experiment import Experiment
+from paper.runner.options import count
 from paper.runner.result import read_result
 from paper.runner.sweep import default_device, job_of, result_path
 from paper.runner.workers import Work, run_in_processes
@@ -55,8 +56,8 @@ def main(argv: Sequence[str], expand: Expand) -> int:
     parser = argparse.ArgumentParser(prog="python -m paper rows", description=__doc__)
     parser.add_argument("list", type=Path, help="a text file with a row of arguments in each line")
     parser.add_argument("--folder", type=Path, default=Path("results"), help="where results are kept")
-    parser.add_argument("--workers", type=int, default=6, metavar="N", help="processes at a time")
-    parser.add_argument("--threads", type=int, default=2, metavar="N", help="torch threads of each")
+    parser.add_argument("--workers", type=count, default=6, metavar="N", help="processes at a time")
+    parser.add_argument("--threads", type=count, default=2, metavar="N", help="torch threads of each")
     parser.add_argument("--seconds", type=float, default=None, metavar="S", help="stop after so long")
     parser.add_argument("--device", default=None, help="cpu, cuda or cuda:N (default: a GPU if there is one)")
     options = parser.parse_args(list(argv))

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from paper.data.sources import Source, add_source_arguments, chosen_sources, open_source, source_data
+from paper.data.sources import add_source_arguments, chosen_sources
 from paper.protocols.plan_variants import PlanVariant
+from paper.protocols.variant_experiment import VariantExperiment
 from paper.report.output import save_figure, write_tables
-from paper.runner.experiment import Context, Data, Outcome
+from paper.runner.options import count
 from paper.runner.result import RunResult
 from paper.searches.recipe_space import CONSTANTS, known_optimisers, trials
 from paper.searches.search_log import Trial, log_rows, ranked, summary, trials_figure, write_log
@@ -39,13 +40,10 @@ class TrialRun:
 
 
 @dataclass(frozen=True)
-class RecipeSearch:
+class RecipeSearch(VariantExperiment):
     """The experiment; `sources` maps the names in configurations to signals."""
 
-    sources: Mapping[str, Source]
-
     name = NAME
-    version = 1
     protocol = (
         "trial 0 is the default plan; the others are one Latin hypercube for every network over rates, optimiser and "
         "the network's own constants; PSNR of the final weights, one fresh pass over all points, clamped, peak 1"
@@ -54,16 +52,6 @@ class RecipeSearch:
     def label(self, configuration: TrialRun) -> str:
         c = configuration
         return f"{c.variant.model} trial {c.trial} {c.signal} seed {c.seed}"
-
-    def data(self, configuration: TrialRun) -> Data:
-        return source_data(self.sources[configuration.signal], configuration.signal)
-
-    def run(self, configuration: TrialRun, context: Context) -> Outcome:
-        from paper.protocols.variant_run import run_variant
-
-        c = configuration
-        signal = open_source(self.sources[c.signal], c.signal)
-        return run_variant(signal, c.variant, context, steps=c.steps, seed=c.seed)
 
 
 def table(results: Sequence[RunResult]) -> Table:
@@ -110,8 +98,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
     add_source_arguments(parser)
     parser.add_argument("--models", nargs="+", default=list(CONSTANTS), metavar="NAME")
-    parser.add_argument("--trials", type=int, default=8, metavar="N", help="of each network, the default plan included")
-    parser.add_argument("--steps", type=int, default=300, metavar="N", help="steps of each fit")
+    parser.add_argument("--trials", type=int, default=8, metavar="N", help="of each network, default plan included")
+    parser.add_argument("--steps", type=count, default=300, metavar="N", help="steps of each fit")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
     parser.add_argument("--design", type=int, default=0, metavar="N", help="seed of the trials' places in the space")
     parser.add_argument("--optimisers", nargs="+", default=[], metavar="NAME", help="searched (default: all but adam)")

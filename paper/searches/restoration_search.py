@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paper.data.sources import Source, add_source_arguments, chosen_sources, open_source, source_data
+from paper.data.sources import add_source_arguments, chosen_sources, open_source
 from paper.experiments import denoising, super_resolution
 from paper.protocols.plan_variants import PlanVariant
 from paper.protocols.published import MODELS
+from paper.protocols.variant_experiment import VariantExperiment
 from paper.report.output import save_figure, write_tables
-from paper.runner.experiment import Context, Data, Outcome
+from paper.runner.experiment import Context, Outcome
+from paper.runner.options import count
 from paper.runner.result import RunResult
 from paper.searches.restoration_space import TASKS, in_code, settings_of, trials
 from paper.searches.search_log import Trial, log_rows, ranked, summary, trials_figure, write_log
@@ -45,13 +47,10 @@ class RestorationTrial:
 
 
 @dataclass(frozen=True)
-class RestorationSearch:
+class RestorationSearch(VariantExperiment):
     """The experiment; `sources` maps the names in configurations to images."""
 
-    sources: Mapping[str, Source]
-
     name = NAME
-    version = 1
     protocol = (
         "trial 0 is the default plan; the others are one Latin hypercube for every network over the rate and the "
         "network's own constants; full batches; super-resolution: 4 times, 2x2 points a pixel, final weights; "
@@ -62,9 +61,6 @@ class RestorationSearch:
     def label(self, configuration: RestorationTrial) -> str:
         c = configuration
         return f"{c.task} {c.variant.model} trial {c.trial} {c.signal} seed {c.seed}"
-
-    def data(self, configuration: RestorationTrial) -> Data:
-        return source_data(self.sources[configuration.signal], configuration.signal)
 
     def run(self, configuration: RestorationTrial, context: Context) -> Outcome:
         from paper.measures.step_times import timed_outcome
@@ -142,8 +138,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_source_arguments(parser, recordings=False)
     parser.add_argument("--task", nargs="+", default=list(TASKS), choices=TASKS)
     parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME")
-    parser.add_argument("--trials", type=int, default=8, metavar="N", help="of each network, the default plan included")
-    parser.add_argument("--steps", type=int, default=300, metavar="N", help="steps of each fit")
+    parser.add_argument("--trials", type=int, default=8, metavar="N", help="of each network, default plan included")
+    parser.add_argument("--steps", type=count, default=300, metavar="N", help="steps of each fit")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
     parser.add_argument("--design", type=int, default=0, metavar="N", help="seed of the trials' places in the space")
 

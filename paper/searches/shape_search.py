@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from paper.data.shapes import open_shape
 from paper.protocols.published import with_arguments
+from paper.runner.options import count
 from staf._files import atomic_write
 from staf._tables import mean
 
@@ -227,18 +228,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("shape", help="the shape of the search: VOXELS/NAME.npz, as `paper.data.shapes.pack` writes it")
     parser.add_argument("--check", nargs="+", default=[], metavar="PATH", help="other shapes")
     parser.add_argument("--fine", nargs="+", default=[], metavar="PATH", help="shapes of more voxels")
-    parser.add_argument("--steps", type=int, default=500, metavar="N")
-    parser.add_argument("--batch", type=int, default=50_000, metavar="N", help="voxels of a step of the search")
+    parser.add_argument("--steps", type=count, default=500, metavar="N")
+    parser.add_argument("--batch", type=count, default=50_000, metavar="N", help="voxels of a step of the search")
     parser.add_argument(
         "--long-steps", type=int, default=600, metavar="N", help="steps with the default batch; 0: no such fits"
     )
-    parser.add_argument("--fine-steps", type=int, default=2000, metavar="N")
+    parser.add_argument("--fine-steps", type=count, default=2000, metavar="N")
     parser.add_argument("--seconds", type=float, default=600.0, metavar="S", help="begin nothing after so long")
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
     parser.add_argument("--stages", nargs="+", default=list(STAGES), choices=tuple(STAGES), metavar="NAME")
     parser.add_argument("--settings", type=Path, default=None, help="JSON as printed at a search's end, in its place")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N", help="of every trial of the search")
-    parser.add_argument("--width", type=int, default=None, metavar="N")
+    parser.add_argument("--width", type=count, default=None, metavar="N")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args(argv)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import math
 import time
@@ -14,6 +13,7 @@ import numpy as np
 
 from paper.data.sources import Source, open_source, source_data
 from paper.measures.interpolation_quality import interpolation_quality
+from paper.measures.operations import operations_of
 from paper.measures.perceptual import perceptual_distance, predicted_image
 from paper.measures.run_costs import forget_peak, inference_seconds, peak_memory
 from paper.measures.step_times import clock, smoothed
@@ -116,15 +116,6 @@ class ImageRuns:
             "reasons": list(plan.reasons.values()),
             "diverged": [fit.stopped for fit in fits if fit.stopped.startswith("diverged")],
         }
-
-
-def operations_of(module: Any) -> dict[str, int]:
-    """Operations of one point: matrix products, and everything elementwise; of INCODE the field alone."""
-    from paper.measures.operations import operations
-
-    alone = copy.deepcopy(module.baked() if hasattr(module, "baked") else module).cpu()
-    counted = operations(alone, module.in_features)
-    return {"products": counted.products, "elementwise": counted.elementwise}
 
 
 def _fit(signals: Sequence[Any], plan: Plan, run: ImageRun, context: Context) -> list[Fit]:

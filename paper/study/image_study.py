@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,9 +15,10 @@ from paper.data.preparation import Preparation, prepared
 from paper.data.sources import add_source_arguments, chosen_sources, image_sources, write_stack
 from paper.report.output import save_figure, write_tables
 from paper.report.side_by_side import Column, images_of, row_of, side_by_side
+from paper.runner.options import add_planned_for, count
 from paper.runner.result import RunResult
 from paper.study.image_runs import Grid, ImageRun, ImageRuns
-from paper.study.rows import PROTOCOLS, Length, Row, add_planned_for
+from paper.study.rows import PROTOCOLS, Length, Row
 from paper.study.study import Study
 from staf._tables import Table
 
@@ -101,10 +103,10 @@ class ImageStudy:
         if self.make_images is None:
             add_source_arguments(parser, recordings=False)
         else:
-            parser.add_argument("--side", type=int, default=256, metavar="N", help="pixels a side of the pictures")
+            parser.add_argument("--side", type=count, default=256, metavar="N", help="pixels a side of the pictures")
         parser.add_argument("--rows", nargs="+", default=names, metavar="NAME", help=f"of: {', '.join(names)}")
         parser.add_argument("--protocols", nargs="+", default=list(self.protocols), choices=PROTOCOLS)
-        parser.add_argument("--iterations", type=int, default=self.length.iterations, metavar="N")
+        parser.add_argument("--iterations", type=count, default=self.length.iterations, metavar="N")
         parser.add_argument(
             "--epochs",
             action=argparse.BooleanOptionalAction,
@@ -112,7 +114,8 @@ class ImageStudy:
             help="read the paper's iterations as epochs of 4,096 points, as its released code does",
         )
         parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
-        parser.add_argument("--width", type=int, default=None, metavar="N", help="of every network (default: its own)")
+        parser.add_argument("--width", type=count, metavar="N", help="of every network (default: its own)")
+        parser.add_argument("--rate", type=float, metavar="R", help="of every recipe; rows are named by it")
         parser.add_argument("--together", action="store_true", help="train the networks of all images at once")
         add_planned_for(parser)
 
@@ -131,6 +134,8 @@ class ImageStudy:
                 [write_stack(data / f"made-{arguments.side}.npy", self.make_images(arguments.side))]
             )
         rows = [known[name] for name in arguments.rows]
+        if arguments.rate is not None:
+            rows = [at_rate(row, arguments.rate) for row in rows]
         if arguments.width is not None:
             rows = [replace(row, arguments={**row.arguments, "width": arguments.width}) for row in rows]
         length = Length(arguments.iterations, arguments.epochs)
@@ -166,6 +171,18 @@ class ImageStudy:
         results = sorted(results, key=lambda result: place.get(row_of(result), len(place)))
         written = [write_tables(self.name, results, self.tables(results), folder)]
         return written + [save_figure(make(results), folder / f"{name}.png") for name, make in self.figures.items()]
+
+
+def at_rate(row: Row, rate: float) -> Row:
+    """The row with another rate, under a name that says so.
+
+    >>> at_rate(Row("finer", "finer"), 5e-4).name
+    'finer at 5e-4'
+    """
+    if not 0 < rate < math.inf:
+        raise ValueError(f"--rate must be positive and finite, got {rate}")
+    power = math.floor(math.log10(rate))
+    return replace(row, name=f"{row.name} at {rate / 10.0**power:.4g}e{power}", recipe={**row.recipe, "rate": rate})
 
 
 def rows_of(*models: str, **labels: str) -> tuple[Row, ...]:

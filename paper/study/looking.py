@@ -14,8 +14,10 @@ from paper.data.images import open_image
 from paper.data.recordings import open_recording
 from paper.data.sources import add_source_arguments, chosen_sources, open_source, source_data
 from paper.report.output import save_figure, write_tables
+from paper.report.rows import deviation
 from paper.report.side_by_side import machine
 from paper.runner.experiment import Context, Data, Outcome
+from paper.runner.options import count
 from paper.runner.result import RunResult
 from paper.study.study import Study
 from staf._jsonable import digest
@@ -109,14 +111,12 @@ class LookingStudy:
             add_source_arguments(parser, recordings=self.data == "recording")
         parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
         for name, default in self.options.items():
-            parser.add_argument(f"--{name}", type=int, default=default, metavar="N")
+            parser.add_argument(f"--{name}", type=count, default=default, metavar="N")
 
     def sweep(self, arguments: argparse.Namespace) -> tuple[Looking, list[LookRun]]:
         """The experiment, of the first image or of the recording, and a run for each seed."""
         path, rate = "", 0
         if self.data == "recording":
-            if not arguments.recording:
-                raise ValueError("--recording must name an audio file or a .npy of samples, got none")
             path, rate = str(arguments.recording), int(arguments.rate)
         elif self.data:
             name, source = next(iter(chosen_sources(arguments).items()))
@@ -128,7 +128,7 @@ class LookingStudy:
         return Looking(self.name, self.look, self.protocol, path, rate), runs
 
     def tables(self, results: Sequence[RunResult]) -> list[Table]:
-        """A row for each network, means over seeds, with what the paper says."""
+        """A row for each network, mean and standard deviation over seeds, with what the paper says."""
         rows = dict.fromkeys(row for result in results for row in result.details["rows"])
         keys = dict.fromkeys(k for result in results for values in result.details["rows"].values() for k in values)
         body = []
@@ -136,7 +136,9 @@ class LookingStudy:
             cells = [row, *([self.published.get(row, "-")] if self.published else [])]
             for key in keys:
                 values = [float(r.details["rows"][row][key]) for r in results if key in r.details["rows"].get(row, {})]
-                cells.append(f"{np.mean(values):.4g}" if values else "-")
+                spread = deviation(values)
+                around = "" if spread is None else f" ± {spread:.2g}"
+                cells.append(f"{np.mean(values):.4g}{around}" if values else "-")
             body.append(cells)
         said = ["paper"] if self.published else []
         seeds = "1 seed" if len(results) == 1 else f"{len(results)} seeds"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -51,11 +50,6 @@ class Length:
 
     iterations: int
     epochs: bool = False
-
-
-def add_planned_for(parser: argparse.ArgumentParser) -> None:
-    """The option that gives a run on one kind of device the plan of another."""
-    parser.add_argument("--planned-for", choices=("cpu", "cuda"), help="whose plan `ours` is (default: the device's)")
 
 
 def plan_for(signal: Any, row: Row, protocol: str, length: Length, device: str) -> Plan:

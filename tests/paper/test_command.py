@@ -33,3 +33,32 @@ def test_data_is_found_in_a_folder(tmp_path, capsys):
     words[0] = "shapes"
     assert main(words) == 2
     assert "--data must hold a file of type .ply" in capsys.readouterr().err
+
+
+def test_what_would_fail_in_every_run_is_said_once_before_any(tmp_path, capsys):
+    quick = ["kodak", "--quick", "--workers", "1", "--no-progress", "--no-figures"]
+    assert main([*quick, "--device", "tpu", "--folder", str(tmp_path / "r")]) == 2
+    assert "device must be 'cpu', 'cuda' or 'cuda:N', got 'tpu'" in capsys.readouterr().err
+    assert not (tmp_path / "r").exists(), "nothing is recorded, so that a right device is not told of a wrong one"
+    (tmp_path / "file").write_text("")
+    assert main([*quick, "--folder", str(tmp_path / "file")]) == 2
+    assert f"cannot write {tmp_path / 'file'}" in capsys.readouterr().err
+    assert main(["kodak", "--folder", str(tmp_path / "r")]) == 2
+    said = capsys.readouterr().err
+    assert "kodak needs data: the 24 Kodak images. Name their folder with --data" in said
+    assert "paper.data.datasets --list" in said
+    for option in ("--iterations", "--width", "--workers"):
+        with pytest.raises(SystemExit):
+            main([*quick, option, "0"])
+        assert f"argument {option}: must be a whole number of at least 1, got '0'" in capsys.readouterr().err
+    assert main(["rows", str(tmp_path / "none.txt")]) == 2
+    assert "none.txt" in capsys.readouterr().err
+
+
+def test_a_failure_is_kept_and_the_command_says_how_to_run_it_again(tmp_path, capsys):
+    words = ["kodak", "--quick", "--rows", "wire", "--protocols", "released", "--width", "65537", "--workers", "1"]
+    words += ["--device", "cpu", "--no-progress", "--no-figures", "--folder", str(tmp_path / "r")]
+    assert main(words) == 1
+    said = capsys.readouterr().err
+    assert "wire(): width must be from 1 to 65536, got 65537" in said
+    assert "rerun with --retry" in said

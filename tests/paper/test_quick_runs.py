@@ -74,6 +74,17 @@ def test_every_experiment_runs_quickly_with_torch_and_numpy_alone(quick_results)
         assert all(np.isfinite(list(r.metrics.values())).all() for r in results), name
 
 
+def test_what_networks_cost_is_in_every_table_of_networks(quick_results):
+    for name in ("audio", "shapes", "super-resolution", "denoising", "inpainting", "tomography", "kodak", "tokyo"):
+        fits = [r for r in load_results(quick_results / f"{name}-quick", name) if r.details["steps"]]
+        assert fits, name
+        for fit in fits:
+            assert fit.details["parameters"] > 1000
+            assert fit.details["operations"]["products"] > fit.details["operations"]["elementwise"] > 0
+            assert fit.details["inference_seconds"] > 0
+            assert "memory" in fit.details
+
+
 def test_a_quick_run_has_lpips_in_a_loss_without_its_weights(quick_results):
     results = load_results(quick_results / "lpips-training-quick", "lpips-training")
     assert {result.configuration["perceptual"] for result in results} == {0.0, 0.03}

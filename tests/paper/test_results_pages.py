@@ -157,22 +157,11 @@ def test_what_was_not_run_is_said(script):
 
 
 def test_a_later_run_takes_the_place_of_an_earlier_one_that_knew_fewer_options(script):
-    def place(date="2026-11-16T13", **configuration):
-        return script._place({"configuration": configuration, "data": {"sha256": "x"}, "date": date})
+    def place(**configuration):
+        return script._place({"configuration": configuration, "data": {"sha256": "x"}})
 
     assert place(model="staf") == place(model="staf", planned_for="cuda", terms=None)
     assert place(model="staf") != place(model="staf", terms=2)
-    before = place("2026-11-15T13", model="wire", protocol="paper")
-    assert place(model="wire", protocol="paper") != before, "it had the rate of another network"
-
-
-def test_a_row_says_when_it_ran_with_the_rate_of_another_network(script):
-    def protocol(model, date):
-        document = {"configuration": {"model": model, "protocol": "paper"}, "date": date}
-        return script.labelled(RunResult(Path("x"), document)).configuration["protocol"]
-
-    assert protocol("wire", "2026-11-15T13") == "paper, STAF's rate"
-    assert protocol("wire", "2026-11-16T13") == protocol("staf", "2026-11-15T13") == "paper"
 
 
 def test_longer_fits_of_shapes_have_a_table_of_their_own(script):

@@ -123,7 +123,7 @@ def test_errors_name_the_argument() -> None:
         pf.delannoy(3, -1)
     with pytest.raises(ValueError, match="more than limit = 1000"):
         pf.lattice(20, 6, limit=1000)
-    with pytest.raises(ValueError, match="psi must be finite"):
+    with pytest.raises(ValueError, match="psi must be a matrix of finite numbers"):
         pf.injectivity([[np.nan]], 2)
 
 

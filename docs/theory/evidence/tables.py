@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from staf.nn import ffn, pemlp, siren, staf, wire
+from staf.nn.encodings import nyquist_bands
 
 RESULTS = Path(__file__).parents[2] / "results" / "data"
 KODIM05_256 = "732da493"
@@ -93,9 +94,10 @@ def counts() -> str:
     extra = {tau: 4 * 256 * (5 * tau - 1) / products for tau in (5, 50)}
     listed = ", ".join(f"{name} {count:,}" for name, count in parameters.items())
     elementwise = ", ".join(f"{share:.1%} at tau = {tau}" for tau, share in extra.items())
+    bands = ", ".join(f"{nyquist_bands(samples)} at {samples} samples" for samples in (510 // 3, 512, 1023))
     return (
         f"{listed} ({complex_twice:,} real numbers); matrix products {products:,} FLOPs; elementwise operations "
-        f"beside them {elementwise}"
+        f"beside them {elementwise}; bands of a frequency encoding: {bands}"
     )
 
 

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from staf._typing import Float
+from staf.theory.checks import finite_tensor
 
 Activation = Callable[[Tensor], Tensor]
 
@@ -82,6 +83,8 @@ class BlockNetwork(nn.Module):
 
 
 def _check(layer: AdaptiveLayer, activations: Sequence[Activation]) -> None:
+    for name, tensor in zip(AdaptiveLayer._fields, layer, strict=True):
+        finite_tensor(name, tensor)
     if not len(layer.amplitude) == len(layer.frequency) == len(activations):
         raise ValueError(
             f"activations must have one entry for each of the {len(layer.amplitude)} amplitudes and "

@@ -18,6 +18,8 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+from staf.theory.checks import fractions, whole
+
 Moments = Sequence[Fraction]
 
 
@@ -47,8 +49,8 @@ def amplitude_moments(wanted: Moments, terms: int) -> list[Fraction]:
     >>> post_activation_moments([amplitude_moments(uniform, 4)] * 4) == uniform
     True
     """
-    if terms < 1:
-        raise ValueError(f"terms must be at least 1, got {terms}")
+    terms = whole("terms", terms, 1)
+    wanted = fractions("wanted", wanted)
     if not wanted or wanted[0] != 1:
         raise ValueError(f"wanted must start with E[Z^0] = 1, got {list(wanted[:1])}")
     power = [value * Fraction(4**n, math.factorial(2 * n)) for n, value in enumerate(wanted)]
@@ -66,10 +68,9 @@ def normal_moments(order: int) -> list[Fraction]:
     >>> [int(m) for m in normal_moments(8)]
     [1, 1, 3, 15, 105]
     """
-    if order < 0:
-        raise ValueError(f"order must be at least 0, got {order}")
+    order = whole("order", order)
     return [Fraction(math.factorial(2 * n), 2**n * math.factorial(n)) for n in range(order // 2 + 1)]
 
 
 def _series(moments: Moments) -> list[Fraction]:
-    return [Fraction(moment) / math.factorial(n) ** 2 for n, moment in enumerate(moments)]
+    return [moment / math.factorial(n) ** 2 for n, moment in enumerate(fractions("amplitudes", moments))]

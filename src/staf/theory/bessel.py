@@ -11,6 +11,11 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from staf.theory.checks import finite, whole
+
+# The recurrence starts above |x|: a step of a Python loop for each order down to 0.
+LARGEST_X = 1e6
+
 
 def bessel_j(order: int, x: ArrayLike) -> NDArray[np.float64]:
     """J_k(x) for k = 0 ... order and real x, shape (order + 1, *x.shape).
@@ -22,11 +27,8 @@ def bessel_j(order: int, x: ArrayLike) -> NDArray[np.float64]:
     >>> float(bessel_j(3, -2.0)[3] + bessel_j(3, 2.0)[3])
     0.0
     """
-    if order < 0:
-        raise ValueError(f"order must be at least 0, got {order}")
-    values = np.asarray(x, dtype=np.float64)
-    if not np.isfinite(values).all():
-        raise ValueError("x must be finite, got an infinite or undefined entry")
+    order = whole("order", order)
+    values = finite("x", x, largest=LARGEST_X)
     size = np.abs(values)
     largest = max(order, math.ceil(float(size.max(initial=0.0))))
     start = largest + 20 + int(8 * math.sqrt(largest + 1))

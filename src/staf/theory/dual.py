@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from staf._typing import Float
+from staf.theory.checks import LARGEST, finite, finite_tensor
 
 Covariance = tuple[Tensor, Tensor, Tensor]
 
@@ -96,14 +97,13 @@ class SineSeriesDual(Dual):
     """
 
     def __init__(self, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> None:
-        for name, tensor in (("amplitude", amplitude), ("frequency", frequency), ("phase", phase)):
-            if tensor.ndim != 1 or tensor.shape != amplitude.shape:
-                raise ValueError(
-                    f"{name} must have shape (terms,) = {tuple(amplitude.shape)}, got {tuple(tensor.shape)}"
-                )
-        self.amplitude, self.frequency, self.phase = (
-            t.detach().to("cpu", torch.float64) for t in (amplitude, frequency, phase)
-        )
+        given = {"amplitude": amplitude, "frequency": frequency, "phase": phase}
+        parts = {name: finite_tensor(name, tensor).cpu() for name, tensor in given.items()}
+        shape = parts["amplitude"].shape
+        for name, tensor in parts.items():
+            if tensor.ndim != 1 or tensor.shape != shape:
+                raise ValueError(f"{name} must have shape (terms,) = {tuple(shape)}, got {tuple(tensor.shape)}")
+        self.amplitude, self.frequency, self.phase = parts.values()
 
     def value(self, p: Tensor, c: Tensor, q: Tensor) -> Tensor:
         return self._sum(p, c, q, derivative=False)
@@ -144,6 +144,7 @@ class SineDual(SineSeriesDual):
     """
 
     def __init__(self, omega0: float) -> None:
+        finite("omega0", omega0)
         one = torch.ones(1, dtype=torch.float64)
         super().__init__(one, omega0 * one, 0 * one)
 
@@ -159,6 +160,9 @@ class GaussianDual(Dual):
     """
 
     sigma: float
+
+    def __post_init__(self) -> None:
+        finite("sigma", self.sigma)
 
     def _determinant(self, p: Tensor, c: Tensor, q: Tensor) -> Tensor:
         s = self.sigma**2
@@ -241,7 +245,13 @@ def dual_covariance(
     >>> round(float(value), 6) == round((1 - math.exp(-4)) / 2, 6)     # E[sin(u)^2], Var u = 2
     True
     """
-    p, c, q = (torch.as_tensor(t, dtype=torch.float64) for t in (p, c, q))
+    p, c, q = (finite_tensor(name, t, largest=LARGEST**2) for name, t in (("p", p), ("c", c), ("q", q)))
+    try:
+        torch.broadcast_shapes(p.shape, c.shape, q.shape)
+    except RuntimeError:
+        raise ValueError(
+            f"p, c and q must broadcast, got shapes {tuple(p.shape)}, {tuple(c.shape)} and {tuple(q.shape)}"
+        ) from None
     if bool((p < 0).any() or (q < 0).any()):
         raise ValueError("p and q must be variances, at least 0; got a negative entry")
     if bool((c**2 > p * q * (1 + 1e-9)).any()):

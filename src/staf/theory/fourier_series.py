@@ -26,6 +26,7 @@ from torch import Tensor
 
 from staf._typing import Float
 from staf.nn import CoordinateMLP, siren
+from staf.theory.checks import finite_tensor
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,9 @@ class SeparableSeries:
     phase: Float[Tensor, "terms d"]
 
     def __post_init__(self) -> None:
+        for name in ("amplitude", "frequency", "phase"):
+            if finite_tensor(name, getattr(self, name)).ndim != 2:
+                raise ValueError(f"{name} must have two axes, got shape {tuple(getattr(self, name).shape)}")
         if self.frequency.shape != self.phase.shape or len(self.amplitude) != len(self.frequency):
             raise ValueError(
                 "frequency and phase must have the same shape (terms, d), and amplitude as many rows, got "

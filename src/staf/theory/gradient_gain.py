@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from staf._typing import Float
+from staf.theory.checks import finite, finite_tensor, whole
 from staf.theory.layers import Layer, linear_modules, read_network
 
 
@@ -33,14 +34,16 @@ class Gain(NamedTuple):
 
 def default_gain(omega0: float) -> float:
     """w0/3: expected rms gain of a layer of Theorem 3.1 with `nn.Linear`'s default weights."""
-    return omega0 / 3
+    return float(finite("omega0", omega0)) / 3
 
 
 def unit_gain_variance(frequency: Float[Tensor, "*width terms"], fan_in: int) -> Tensor:
     """Var W = tau / (n sum Omega^2), for which the expected gain of a layer of Theorem 3.1 is one; n the width."""
-    if fan_in < 1:
-        raise ValueError(f"fan_in must be at least 1, got {fan_in}")
-    return 1 / (fan_in * frequency.detach().square().mean(-1))
+    whole("fan_in", fan_in, 1)
+    power = finite_tensor("frequency", frequency).square().mean(-1)
+    if not bool((power > 0).all()):
+        raise ValueError("frequency must have an entry other than 0 for each neuron: without one there is no gradient")
+    return (1 / (fan_in * power)).to(frequency.dtype)
 
 
 def predicted_gain(layer: Layer, *, skip: bool = False) -> float:
@@ -70,6 +73,8 @@ def gradient_gains(
         raise ValueError(
             "field must have at least two activated layers: the first one's input is the coordinates; got 1"
         )
+    for name, tensor in (("coordinates", coordinates), *field.named_parameters()):
+        finite_tensor(name, tensor)
     inputs: list[Tensor] = []
 
     def keep(module: nn.Module, arguments: tuple[Tensor, ...]) -> None:

@@ -27,6 +27,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from staf.theory.checks import LARGEST, finite, numbers, whole
 from staf.theory.dual import SineSeriesDual
 
 Array = NDArray[np.float64]
@@ -39,7 +40,7 @@ def amplitude_density(c: ArrayLike, terms: int) -> Array:
     0.0
     """
     _require_terms(terms)
-    values = np.abs(np.asarray(c, dtype=np.float64))
+    values = np.minimum(np.abs(numbers("c", c)), LARGEST)
     return terms * values / 2 * np.exp(-terms * values**2 / 2)
 
 
@@ -50,7 +51,7 @@ def amplitude_cdf(c: ArrayLike, terms: int) -> Array:
     0.5
     """
     _require_terms(terms)
-    values = np.asarray(c, dtype=np.float64)
+    values = np.clip(numbers("c", c), -LARGEST, LARGEST)
     tail = np.exp(-terms * values**2 / 2) / 2
     return np.where(values < 0, tail, 1 - tail)
 
@@ -62,7 +63,7 @@ def amplitude_quantile(u: ArrayLike, terms: int) -> Array:
     0.9
     """
     _require_terms(terms)
-    centred = np.asarray(u, dtype=np.float64) - 0.5
+    centred = numbers("u", u) - 0.5
     if (np.abs(centred) > 0.5).any():
         raise ValueError("u must lie in [0, 1], a probability; got a value outside")
     with np.errstate(divide="ignore"):
@@ -76,6 +77,8 @@ def sample_amplitude(shape: Sequence[int], terms: int, generator: torch.Generato
     torch.Size([2, 5])
     """
     _require_terms(terms)
+    for size in shape:
+        whole("shape", size)
     device = "cpu" if generator is None else generator.device
     # Multiples of 2^-53 shifted by half a step: never 0, 1 or 1/2 exactly, so never infinite or zero.
     u = torch.rand(tuple(shape), generator=generator, dtype=torch.float64, device=device) - 0.5 + 2.0**-54
@@ -89,8 +92,7 @@ def amplitude_moment(order: int, terms: int) -> Fraction:
     (Fraction(2, 5), Fraction(0, 1))
     """
     _require_terms(terms)
-    if order < 0:
-        raise ValueError(f"order must be at least 0, got {order}")
+    order = whole("order", order)
     half, odd = divmod(order, 2)
     return Fraction(0) if odd else Fraction(2, terms) ** half * math.factorial(half)
 
@@ -104,8 +106,7 @@ def post_activation_moment(order: int, terms: int) -> Fraction:
     >>> [int(post_activation_moment(q, terms=3)) for q in range(9)]
     [1, 0, 1, 0, 3, 0, 15, 0, 105]
     """
-    if order < 0:
-        raise ValueError(f"order must be at least 0, got {order}")
+    order = whole("order", order)
     single = [
         amplitude_moment(n, terms) * (Fraction(math.comb(n, n // 2), 2**n) if n % 2 == 0 else 0) / math.factorial(n)
         for n in range(order + 1)
@@ -122,7 +123,7 @@ def power(amplitude: ArrayLike) -> float:
     >>> power([1.0, 1.0])
     1.0
     """
-    return float((np.asarray(amplitude, dtype=np.float64) ** 2).sum() / 2)
+    return float((finite("amplitude", amplitude) ** 2).sum() / 2)
 
 
 def power_cdf(x: ArrayLike, terms: int) -> Array:
@@ -132,7 +133,7 @@ def power_cdf(x: ArrayLike, terms: int) -> Array:
     0.95
     """
     _require_terms(terms)
-    values = torch.as_tensor(np.maximum(np.asarray(x, dtype=np.float64), 0.0))
+    values = torch.as_tensor(np.maximum(numbers("x", x), 0.0))
     return torch.special.gammainc(torch.full_like(values, float(terms)), terms * values).numpy()
 
 
@@ -142,7 +143,7 @@ def power_quantile(probability: ArrayLike, terms: int) -> list[float]:
     >>> [round(v, 2) for v in power_quantile([0.05, 0.95], terms=2)]
     [0.18, 2.37]
     """
-    wanted = np.atleast_1d(np.asarray(probability, dtype=np.float64))
+    wanted = np.atleast_1d(numbers("probability", probability))
     if ((wanted < 0) | (wanted >= 1)).any():
         raise ValueError(f"probability must lie in [0, 1), got {wanted.tolist()}")
     low, high = np.zeros_like(wanted), np.ones_like(wanted)
@@ -163,9 +164,11 @@ def excess_kurtosis(amplitude: ArrayLike) -> float:
     >>> excess_kurtosis([1.0])          # one sine is the arcsine law
     -1.5
     """
-    c = np.asarray(amplitude, dtype=np.float64)
-    share = c**2 / max(float((c**2).sum()), np.finfo(np.float64).tiny)
-    return float(-1.5 * (share**2).sum())
+    c = finite("amplitude", amplitude, largest=None)
+    # Divided by the largest first: squares of the smallest floats are 0, and those of the largest infinite.
+    scaled = c / max(float(np.abs(c).max(initial=0.0)), np.finfo(np.float64).smallest_subnormal)
+    share = scaled**2 / max(float((scaled**2).sum()), 1.0)
+    return 0.0 - 1.5 * float((share**2).sum())
 
 
 def neuron_cdf(z: ArrayLike, amplitude: ArrayLike, *, harmonics: int = 4096) -> Array:
@@ -178,12 +181,16 @@ def neuron_cdf(z: ArrayLike, amplitude: ArrayLike, *, harmonics: int = 4096) -> 
     >>> round(float(neuron_cdf(0.5, [1.0])), 12) == round(0.5 + math.asin(0.5) / math.pi, 12)
     True
     """
-    values = np.asarray(z, dtype=np.float64)
-    c = np.abs(np.asarray(amplitude, dtype=np.float64).ravel())
+    values = numbers("z", z)
+    c = np.abs(finite("amplitude", amplitude, largest=None).ravel())
     c = c[c > 0]
-    support = c.sum()
-    if support == 0:
+    if not c.size:
         return np.where(values >= 0, 1.0, 0.0)
+    whole("harmonics", harmonics, 1)
+    # The law is that of C / max C, stretched.
+    with np.errstate(over="ignore"):
+        values, c = values / c.max(), c / c.max()
+    support = c.sum()
     inside = np.clip(values, -support, support)
     if len(c) == 1:
         return 0.5 + np.arcsin(inside / support) / np.pi
@@ -205,10 +212,13 @@ def neuron_moments(
     >>> round(mean, 12), round(spread, 12)
     (0.0, 0.5)
     """
-    c, omega, phi = (torch.as_tensor(np.asarray(t, dtype=np.float64)) for t in (amplitude, frequency, phase))
+    series = SineSeriesDual(*(torch.as_tensor(np.asarray(t, dtype=np.float64)) for t in (amplitude, frequency, phase)))
+    c, omega, phi = series.amplitude, series.frequency, series.phase
+    if float(finite("variance", variance)) < 0:
+        raise ValueError(f"variance must be at least 0, got {variance}")
     v = torch.tensor(float(variance), dtype=torch.float64)
     mean = float((c * torch.exp(-(omega**2) * v / 2) * torch.sin(phi)).sum())
-    return mean, float(SineSeriesDual(c, omega, phi).value(v, v, v)) - mean**2
+    return mean, float(series.value(v, v, v)) - mean**2
 
 
 def distance_from_normal(amplitude: ArrayLike, *, points: int = 501) -> float:
@@ -217,7 +227,8 @@ def distance_from_normal(amplitude: ArrayLike, *, points: int = 501) -> float:
     >>> distance_from_normal([1.0]) > 0.1
     True
     """
-    reach = float(np.abs(np.asarray(amplitude)).sum())
+    reach = float(np.abs(finite("amplitude", amplitude)).sum())
+    whole("points", points, 2)
     z = np.linspace(-reach, reach, points)
     return float(np.abs(neuron_cdf(z, amplitude) - normal_cdf(z)).max())
 
@@ -228,7 +239,7 @@ def normal_cdf(z: ArrayLike) -> Array:
     >>> float(normal_cdf(0.0))
     0.5
     """
-    return torch.special.ndtr(torch.as_tensor(np.asarray(z, dtype=np.float64))).numpy()
+    return torch.special.ndtr(torch.as_tensor(numbers("z", z))).numpy()
 
 
 def init_covariance(distance: ArrayLike, frequency: ArrayLike) -> Array:
@@ -239,8 +250,10 @@ def init_covariance(distance: ArrayLike, frequency: ArrayLike) -> Array:
     >>> float(init_covariance(0.0, [3.0, 7.0]))
     1.0
     """
-    d = np.asarray(distance, dtype=np.float64)
-    return np.cos(np.asarray(frequency, dtype=np.float64) * d[..., None]).mean(-1)
+    d, omega = finite("distance", distance), finite("frequency", frequency)
+    if not omega.size:
+        raise ValueError("frequency must have at least one entry, got none")
+    return np.cos(omega * d[..., None]).mean(-1)
 
 
 def amplitude_law_data(terms: Sequence[int] = (2, 5, 10, 20), draws: int = 8, seed: int = 0) -> dict[str, Any]:
@@ -270,5 +283,4 @@ def amplitude_law_data(terms: Sequence[int] = (2, 5, 10, 20), draws: int = 8, se
 
 
 def _require_terms(terms: int) -> None:
-    if terms < 1:
-        raise ValueError(f"terms must be at least 1, got {terms}")
+    whole("terms", terms, 1)

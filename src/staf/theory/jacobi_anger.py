@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import nn
 
 from staf.theory.bessel import bessel_j
+from staf.theory.checks import finite, whole
 from staf.theory.kronecker import equivalent_matrices
 from staf.theory.layers import read_network
 from staf.theory.potential_frequencies import ENUMERATION_LIMIT, lattice
@@ -137,9 +138,10 @@ def amplitude_bound(orders: ArrayLike, weights: ArrayLike) -> Array:
     >>> float(amplitude_bound([[1, 0]], [1.0, 0.1])[0])      # |alpha| = 0.439; the paper's grouped bound says 0.05
     0.5
     """
-    k = np.abs(np.atleast_2d(np.asarray(orders, dtype=np.int64)))
-    w = np.abs(np.asarray(weights, dtype=np.float64))
-    _require_finite(w, "weights")
+    k = _order_rows(orders)
+    w = np.abs(finite("weights", weights, largest=None)).ravel()
+    if k.shape[1] != w.size:
+        raise ValueError(f"orders must have {w.size} columns, one for each weight, got {k.shape[1]}")
     return np.exp(np.minimum(_log_power(w / 2, k) - _log_factorial(k), 0.0).sum(1))
 
 
@@ -152,14 +154,17 @@ def grouped_amplitude_bound(orders: ArrayLike, frequency: float, amplitude: Arra
     >>> float(grouped_amplitude_bound([[1, 0]], 1.0, [1.0, 0.1], [1.0])[0])
     0.5
     """
-    k = np.abs(np.atleast_2d(np.asarray(orders, dtype=np.int64)))
-    c, w = np.abs(np.asarray(amplitude, dtype=np.float64)), np.abs(np.asarray(weights, dtype=np.float64))
+    k, omega = _order_rows(orders), finite("frequency", frequency, largest=None)
+    c, w = (
+        np.abs(finite(name, values, largest=None)).ravel()
+        for name, values in (("amplitude", amplitude), ("weights", weights))
+    )
+    if omega.ndim:
+        raise ValueError(f"frequency must be one number, that of a unit of the second layer, got shape {omega.shape}")
     if k.shape[1] != c.size * w.size:
         raise ValueError(f"orders must have {c.size * w.size} columns, terms x width, got {k.shape[1]}")
-    for name, values in (("frequency", np.asarray(frequency, dtype=np.float64)), ("amplitude", c), ("weights", w)):
-        _require_finite(values, name)
     blocks = k.reshape(len(k), c.size, w.size)
-    logarithm = _log_power(np.abs(np.float64(frequency)), k.sum(1)) + _log_power(c, blocks.sum(2)).sum(1)
+    logarithm = _log_power(np.abs(omega), k.sum(1)) + _log_power(c, blocks.sum(2)).sum(1)
     logarithm += _log_power(w / 2, blocks).sum((1, 2)) - _log_factorial(k).sum(1)
     with np.errstate(over="ignore"):
         return np.exp(logarithm)
@@ -177,8 +182,9 @@ def truncation_bound(weights: ArrayLike, order: int, *, truncation: Truncation =
     True
     """
     _require_truncation(order, truncation)
-    w = np.abs(np.asarray(weights, dtype=np.float64))
-    _require_finite(w, "weights")
+    w = np.abs(finite("weights", weights, largest=None))
+    if w.ndim != 1:
+        raise ValueError(f"weights must be those of one unit, of shape (m,), got {w.shape}")
     _require_weights(w, "weights")
     top = order + 1
     while _power_tail(float(w.max(initial=0.0)), top) > 1e-30:
@@ -197,9 +203,9 @@ def truncation_bound(weights: ArrayLike, order: int, *, truncation: Truncation =
         return float(((magnitudes[order + 1 :].sum(0) + rest) * others).sum())
     # Coefficients up to z^order one by one, all higher ones as their sum.
     low, high = np.ones(1), 0.0
-    for column, whole in zip(magnitudes.T, magnitudes.sum(0), strict=True):
+    for column, everything in zip(magnitudes.T, magnitudes.sum(0), strict=True):
         above = column[::-1].cumsum()[::-1]
-        high = high * whole + float(low @ above[order + 1 - np.arange(len(low))])
+        high = high * everything + float(low @ above[order + 1 - np.arange(len(low))])
         low = np.convolve(low, column[: order + 1])[: order + 1]
     return float(high + (rest * others).sum())
 
@@ -280,9 +286,12 @@ def _log_factorial(k: NDArray[np.int64]) -> Array:
     return np.asarray(np.vectorize(math.lgamma, otypes=[np.float64])(k + 1.0))
 
 
-def _require_finite(values: Array, name: str) -> None:
-    if not (finite := np.isfinite(values)).all():
-        raise ValueError(f"{name} must be finite, got {values[~finite].flat[0]}")
+def _order_rows(orders: ArrayLike) -> NDArray[np.int64]:
+    """|k| as rows of whole numbers."""
+    given = np.atleast_2d(np.asarray(orders))
+    if given.ndim != 2 or given.dtype.kind not in "iu":
+        raise ValueError(f"orders must be rows of whole numbers, got shape {given.shape} of {given.dtype}")
+    return np.abs(given.astype(np.int64))
 
 
 def _require_weights(weights: Array, name: str) -> None:
@@ -294,7 +303,6 @@ def _require_weights(weights: Array, name: str) -> None:
 
 
 def _require_truncation(order: int, truncation: str) -> None:
-    if order < 0:
-        raise ValueError(f"order must be at least 0, got {order}")
+    whole("order", order)
     if truncation not in ("ball", "box"):
         raise ValueError(f"truncation must be 'ball' or 'box', got {truncation!r}")

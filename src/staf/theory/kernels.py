@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from staf._typing import Float
+from staf.theory.checks import LARGEST, finite, finite_tensor
 from staf.theory.dual import Dual, GaussianDual, ReLUDual, Scaled, SineDual, SineSeriesDual, unit
 
 
@@ -56,8 +57,17 @@ def nngp_ntk(
     """
     if not activations:
         raise ValueError("activations must hold one entry per hidden layer, got none")
-    first = x.detach().to(torch.float64)
-    second = first if y is None else y.detach().to(torch.float64)
+    for act in activations:
+        if not isinstance(act, Dual):
+            raise TypeError(f"activations must be duals such as SineDual(30.0), got {act!r}")
+    first = finite_tensor("x", x)
+    second = first if y is None else finite_tensor("y", y)
+    for name, rows in (("x", first), ("y", second)):
+        if rows.ndim != 2 or rows.shape[1] != first.shape[-1]:
+            raise ValueError(
+                f"{name} must be rows of {first.shape[-1] if first.ndim else 0} coordinates, got shape "
+                f"{tuple(rows.shape)}"
+            )
     p, q = (first**2).sum(1)[:, None], (second**2).sum(1)[None, :]
     sigma = first @ second.T
     ntk = sigma.clone()
@@ -68,6 +78,8 @@ def nngp_ntk(
             extra = shared_sinusoid_kernel(p, sigma, q, _series(act, layer))
         sigma, p, q = act.value(p, sigma, q), act.value(p, p, p), act.value(q, q, q)
         ntk = sigma + extra + ntk * gain
+    if not bool(torch.isfinite(ntk).all()):
+        raise ValueError("x and activations must give kernels that are floats: these overflow")
     return Kernels(sigma, ntk)
 
 
@@ -113,6 +125,8 @@ def shared_sinusoid_gram(variance: float, series: SineSeriesDual) -> Tensor:
     >>> torch.allclose(gram.trace(), same)
     True
     """
+    if float(finite("variance", variance, largest=LARGEST**2)) < 0:
+        raise ValueError(f"variance must be at least 0, got {variance}")
     angle = torch.exp(1j * series.phase)
     one, zero = torch.ones_like(series.amplitude), torch.zeros_like(series.amplitude)
     # sin t = Re(-i e^{it}); cos t = Re(e^{it}).

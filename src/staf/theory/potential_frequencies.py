@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from staf.theory.checks import finite, whole
+
 ENUMERATION_LIMIT = 2_000_000
 
 Matrix = NDArray[np.float64] | Sequence[Sequence[float | Fraction]]
@@ -64,8 +66,7 @@ def growth(tau: int, T: int, K: int) -> Fraction:
     >>> float(growth(5, 256, 4) / 5**4).__round__(4), float(growth(5, 16, 27) / 5**27).__round__(4)
     (0.9937, 0.0121)
     """
-    if tau < 1:
-        raise ValueError(f"tau must be at least 1, got {tau}")
+    tau = whole("tau", tau, 1)
     return Fraction(delannoy(tau * T, K), delannoy(T, K))
 
 
@@ -78,7 +79,7 @@ def growth_asymptotic(tau: int, T: int, K: int) -> float:
     0.99375
     """
     _require_counts(T, K)
-    if tau < 1 or T < 1:
+    if whole("tau", tau) < 1 or T < 1:
         raise ValueError(f"tau and T must be at least 1 for the asymptotic form, got tau = {tau}, T = {T}")
     factor = 1 - K / (2 * T) * (1 - 1 / tau)
     try:
@@ -117,8 +118,8 @@ def scaled_integers(psi: Matrix) -> tuple[list[list[int]], int]:
     """
     try:
         exact = [[Fraction(value) for value in _numbers(row)] for row in _numbers(psi)]
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f"psi must be finite numbers, got an entry that is not: {error}") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"psi must be a matrix of finite numbers: {error}") from error
     if not exact or not exact[0]:
         raise ValueError("psi must have at least one row and one column, got none")
     if len({len(row) for row in exact}) > 1:
@@ -136,8 +137,11 @@ def kronecker_frequencies(frequency: ArrayLike, weight: ArrayLike) -> list[list[
     >>> kronecker_frequencies([2.0, 0.5], [[3.0]])
     [[Fraction(6, 1)], [Fraction(3, 2)]]
     """
-    omega = [Fraction(float(v)) for v in np.asarray(frequency, dtype=np.float64).ravel()]
-    rows = [[Fraction(float(v)) for v in row] for row in np.atleast_2d(np.asarray(weight, dtype=np.float64))]
+    matrix = np.atleast_2d(finite("weight", weight, largest=None))
+    if matrix.ndim != 2:
+        raise ValueError(f"weight must have shape (F, D), got {matrix.shape}")
+    omega = [Fraction(float(v)) for v in finite("frequency", frequency, largest=None).ravel()]
+    rows = [[Fraction(float(v)) for v in row] for row in matrix]
     return [[m * value for value in row] for m in omega for row in rows]
 
 
@@ -263,6 +267,5 @@ def _numbers(values: object) -> list[Any]:
 
 
 def _require_counts(T: int, K: int) -> None:
-    for name, value in (("T", T), ("K", K)):
-        if value < 0:
-            raise ValueError(f"{name} must be at least 0, got {value}")
+    whole("T", T)
+    whole("K", K)

@@ -22,6 +22,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from staf.theory.checks import fractions, whole
+
 Rational = int | float | Fraction
 
 
@@ -66,7 +68,8 @@ def root_floor(radicand: int, digits: int) -> Fraction:
     >>> root_floor(2, 4)
     Fraction(7071, 5000)
     """
-    return Fraction(math.isqrt(radicand * 100**digits), 10**digits)
+    digits = whole("digits", digits)
+    return Fraction(math.isqrt(whole("radicand", radicand) * 100**digits), 10**digits)
 
 
 def primes(count: int, *, skip: int = 0) -> list[int]:
@@ -75,6 +78,7 @@ def primes(count: int, *, skip: int = 0) -> list[int]:
     >>> primes(4), primes(2, skip=4)
     ([2, 3, 5, 7], [11, 13])
     """
+    count, skip = whole("count", count), whole("skip", skip)
     found: list[int] = []
     candidate = 2
     while len(found) < count + skip:
@@ -93,13 +97,12 @@ def perturb_row(row: Sequence[Rational], digits: int, *, radicands: Sequence[int
     >>> abs(float(perturb_row([0.3], 3)[0]) - 0.3) <= 0.3e-3
     True
     """
-    if digits < 1:
-        raise ValueError(f"digits must be at least 1, got {digits}")
+    digits = whole("digits", digits, 1)
     chosen = primes(len(row)) if radicands is None else list(radicands)
     if len(set(chosen)) != len(row):
         raise ValueError(f"radicands must be {len(row)} distinct integers, got {chosen}")
     tiny = Fraction(1, 10**digits)
-    exact = [Fraction(value) for value in row]
+    exact = fractions("row", row)
     return [Surd((a or tiny) / root_floor(p, digits), p) for a, p in zip(exact, chosen, strict=True)]
 
 

@@ -17,11 +17,13 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from staf.theory.checks import finite, numbers, whole
 from staf.theory.sine_of_uniform import arcsine_cdf
 
 Array = NDArray[np.float64]
 # Fourier coefficients below this are left out.
 SMALLEST = 1e-18
+SMALLEST_SPREAD = 1e-4
 
 
 def moment(order: int, a: float, b: float = 0.0) -> float:
@@ -30,8 +32,9 @@ def moment(order: int, a: float, b: float = 0.0) -> float:
     >>> round(moment(2, math.pi / 2), 6)          # 1/2 for the arcsine law
     0.496404
     """
-    if order < 0:
-        raise ValueError(f"order must be at least 0, got {order}")
+    order = whole("order", order)
+    finite("a", a)
+    finite("b", b)
     r = np.arange(order + 1)
     binomials = np.array([math.comb(order, int(i)) / (1 << order) for i in r], dtype=np.float64)
     harmonics = (order - 2 * r).astype(np.float64)
@@ -48,7 +51,7 @@ def cdf(y: ArrayLike, a: float, b: float = 0.0) -> Array:
     [0.0, 0.5, 1.0]
     """
     _require(a, b)
-    values = np.asarray(y, dtype=np.float64)
+    values = numbers("y", y)
     angle = np.arcsin(np.clip(values, -1, 1))
     n = np.arange(1, 1 + _harmonics(a))
     weight = np.exp(-((n * a) ** 2) / 2) / n
@@ -62,6 +65,7 @@ def arcsine_distance(a: float, b: float = 0.0, *, points: int = 4001) -> float:
     >>> round(arcsine_distance(1.0), 4)
     0.0431
     """
+    whole("points", points, 2)
     y = np.sin(np.linspace(-np.pi / 2, np.pi / 2, points))
     return float(np.abs(cdf(y, a, b) - arcsine_cdf(y)).max())
 
@@ -71,5 +75,7 @@ def _harmonics(a: float) -> int:
 
 
 def _require(a: float, b: float) -> None:
-    if a == 0 or not (math.isfinite(a) and math.isfinite(b)):
-        raise ValueError(f"a must be finite and not 0, and b finite, got a = {a}, b = {b}")
+    finite("a", a)
+    finite("b", b)
+    if abs(a) < SMALLEST_SPREAD:
+        raise ValueError(f"a must be at least {SMALLEST_SPREAD:g} in size, or the series has too many terms; got {a}")

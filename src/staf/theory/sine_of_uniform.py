@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from staf.theory.checks import numbers, whole
+
 Array = NDArray[np.float64]
 TURNS = (np.pi / 2, -np.pi / 2)
 # Above it neighbouring floats are 1/8 or more apart: too coarse to place a x + b within a period of the sine.
@@ -33,8 +35,8 @@ def moment(order: int, a: float, b: float) -> float:
     >>> moment(2, 2 * math.pi, 0.3)
     0.5
     """
-    if order < 0:
-        raise ValueError(f"order must be at least 0, got {order}")
+    order = whole("order", order)
+    _require_resolved(a, b)
     r = np.arange(order + 1)
     # Divided as integers: neither the binomials nor 2^order need fit in a float.
     binomials = np.array([math.comb(order, int(i)) / (1 << order) for i in r], dtype=np.float64)
@@ -50,8 +52,7 @@ def roots(y: ArrayLike, a: float, b: float) -> NDArray[np.int64]:
     [1, 3, 1]
     """
     _require_nonzero(a)
-    values = np.asarray(y, dtype=np.float64)
-    _require_numbers(values)
+    values = numbers("y", y)
     _require_resolved(a, b)
     inside = np.abs(values) <= 1
     rising = np.arcsin(np.clip(values, -1, 1))
@@ -70,7 +71,7 @@ def density(y: ArrayLike, a: float, b: float) -> Array:
     >>> round(float(density(0.0, 2 * math.pi, 0.4)) * math.pi, 12)   # the arcsine law at a = n pi
     1.0
     """
-    values = np.asarray(y, dtype=np.float64)
+    values = np.clip(numbers("y", y), -2, 2)
     count = roots(values, a, b)
     with np.errstate(divide="ignore", invalid="ignore"):
         result = count / (2 * abs(a) * np.sqrt(np.maximum(1 - values**2, 0)))
@@ -87,10 +88,9 @@ def cdf(y: ArrayLike, a: ArrayLike, b: ArrayLike) -> Array:
     >>> cdf([-1.0, 0.0, 1.0], 5.0, 0.0).round(12).tolist()
     [0.0, 0.5, 1.0]
     """
-    values, centre = np.asarray(y, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    reach = np.abs(np.asarray(a, dtype=np.float64))
-    _require_numbers(values)
+    values = numbers("y", y)
     _require_resolved(a, b)
+    reach, centre = np.abs(np.asarray(a, dtype=np.float64)), np.asarray(b, dtype=np.float64)
     half = np.arcsin(np.clip(values, -1, 1))
     length = np.pi + 2 * half
 
@@ -116,7 +116,7 @@ def arcsine_density(y: ArrayLike) -> Array:
     >>> round(float(arcsine_density(0.0)), 6)
     0.31831
     """
-    values = np.asarray(y, dtype=np.float64)
+    values = np.clip(numbers("y", y), -2, 2)
     inside = np.abs(values) < 1
     return np.where(inside, 1 / (np.pi * np.sqrt(np.where(inside, 1 - values**2, 1.0))), 0.0)
 
@@ -127,7 +127,7 @@ def arcsine_cdf(y: ArrayLike) -> Array:
     >>> float(arcsine_cdf(0.0))
     0.5
     """
-    return 0.5 + np.arcsin(np.clip(np.asarray(y, dtype=np.float64), -1, 1)) / np.pi
+    return 0.5 + np.arcsin(np.clip(numbers("y", y), -1, 1)) / np.pi
 
 
 def arcsine_distance(a: float, b: float) -> float:
@@ -166,7 +166,7 @@ def arcsine_distance_bound(a: float) -> float:
     >>> round(arcsine_distance_bound(30.0), 5)
     0.02618
     """
-    _require_nonzero(a)
+    _require_nonzero(float(numbers("a", a)))
     return math.pi / (4 * abs(a))
 
 
@@ -201,11 +201,6 @@ def siren_claim_data(frequencies: ArrayLike | None = None, phases: int = 181) ->
 def _require_nonzero(a: float) -> None:
     if a == 0:
         raise ValueError("a must not be 0: sin(b) is then a constant, which has no density; got a = 0")
-
-
-def _require_numbers(y: Array) -> None:
-    if np.isnan(y).any():
-        raise ValueError("y must be numbers, got NaN")
 
 
 def _require_resolved(a: ArrayLike, b: ArrayLike) -> None:

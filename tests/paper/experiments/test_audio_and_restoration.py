@@ -101,9 +101,9 @@ def test_the_paper_is_told_beside_its_network_only(here):
 
 def test_mistakes_are_named(here, capsys):
     for words, message in {
-        ("audio",): "--recording must name",
+        ("audio",): "needs data: ",
         ("audio", "--recording", "wave.npy", "--models", "sirren"): "no model 'sirren'",
-        ("super-resolution",): "--images must name",
+        ("super-resolution",): "needs data: ",
         ("denoising", "--images", "scene.npy", "--photons", "-1"): "count must be a positive",
     }.items():
         assert main([*words, "--workers", "1", "--folder", "r"]) == 2

@@ -93,7 +93,7 @@ def test_the_command_runs_and_says_what_is_wrong(images, tmp_path, capsys):
     for wrong, message in (
         (["--images", images["ramp"], "--models", "sirne"], "did you mean 'siren'"),
         (["--images", "nothing.png"], "no such file"),
-        ([], "--images must name at least one image"),
+        ([], "needs data: "),
         (["--draw-only", "--folder", str(tmp_path / "empty")], "no finished results"),
     ):
         assert main([*words, *wrong]) == 2

@@ -164,7 +164,7 @@ def test_mistakes_are_named(tmp_path, capsys):
     path = stack(tmp_path)
     tuned = log(tmp_path / "log.csv", staf=("{}", "{}"))
     for words, message in (
-        ([], "--images must name"),
+        ([], "needs data: "),
         (["--images", path, "--recipes", "tuned"], "--tuned must name the log"),
         (["--images", path, "--recipes", "tuned", "--tuned", tuned, "--models", "siren"], "lacks siren"),
         (["--images", path, "--models", "sirren"], "no model 'sirren'"),

@@ -9,7 +9,7 @@ import torch
 
 from paper.data.folder import fill_data
 from paper.data.scenes import ball_scene, open_scene, pack_scene
-from paper.experiments.nerf import PUBLISHED, SceneRun, plan_of, prepared, sweep
+from paper.experiments.nerf import PUBLISHED, SceneRun, plan_of, prepared
 from tests.kinds.scene.procedural import write_blender
 
 
@@ -43,8 +43,6 @@ def test_a_folder_of_scenes_is_filled_in(tmp_path):
     assert options.scenes == [str(tmp_path / "one")]
     with pytest.raises(ValueError, match="--data must hold scenes"):
         fill_data(argparse.Namespace(scenes=[]), "scenes", tmp_path / "one" / "train")
-    with pytest.raises(ValueError, match="at least one folder"):
-        sweep(argparse.Namespace(scenes=[]))
 
 
 def test_the_papers_protocol():

@@ -98,7 +98,7 @@ def test_protocols_differ_in_what_they_say(here):
 def test_mistakes_are_named(here, capsys):
     np.save("picture.npy", np.zeros((4, 4, 3), np.uint8))
     for words, message in {
-        (): "--shapes must name",
+        (): "shapes needs data: ",
         ("--shapes", "packed/ball.npz", "--resolution", "13"): "must be 12",
         ("--shapes", "picture.npy"): "must be meshes",
     }.items():

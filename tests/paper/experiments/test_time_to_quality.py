@@ -138,7 +138,7 @@ def test_part_of_the_released_epochs_gives_a_time_and_no_quality(tmp_path, capsy
 
 def test_mistakes_are_named(tmp_path, capsys):
     for words, message in (
-        ([], "--images must name"),
+        ([], "needs data: "),
         (["--images", stack(tmp_path), "--models", "sirren"], "no model 'sirren'"),
         (["--images", stack(tmp_path), "--epochs", "0"], "--budgets and --epochs must be at least 1"),
     ):

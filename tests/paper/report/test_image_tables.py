@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from paper.experiments.tau_ablation import STUDY
-from paper.report.image_tables import is_small, study_tables
+from paper.report.image_tables import is_small, of_all_rows, pairs_table, study_tables
 from paper.runner import RunResult
 
 
@@ -32,8 +32,9 @@ def test_small_networks_have_a_table_of_their_own():
     results = [run(2, 30.0), run(2, 40.0, image="kodim23"), run(2, 10.0, width=64, device="cpu")]
     assert [is_small(result) for result in results] == [False, False, True]
     found = study_tables(STUDY, results)
-    assert list(found) == ["tau-ablation", "tau-ablation-small", "tau-ablation-seconds"]
-    full, small, _ = found.values()
+    parts = ["", "-small", "-pairs", "-small-pairs", "-seconds"]
+    assert list(found) == [f"tau-ablation{part}" for part in parts]
+    full, small, *_ = found.values()
     assert [row[0] for row in full.rows] == [row[0] for row in small.rows] == ["tau 2"]
     assert any(cell.startswith("35.00") for cell in full.rows[0])
     assert "10.00" in small.rows[0]
@@ -88,3 +89,25 @@ def test_made_pictures_of_short_fits_are_small():
 
     full, small = study_tables(MADE, [made(500, 60.0), made(100, 50.0)]).values()
     assert (full.rows[0][-1], small.rows[0][-1]) == ("60.0", "50.0")
+
+
+def test_pairs_are_of_one_image_and_one_seed_and_seeds_are_told_from_images():
+    results = [run(5, 30.0, seed=seed) for seed in range(3)] + [run(2, 31.0 + seed, seed=seed) for seed in range(3)]
+    table = pairs_table(STUDY, results, "tau 5")
+    assert table.columns == ["network", "recipe", "dB over tau 5", "pairs won", "over"]
+    assert table.rows == [["tau 2", "our default", "+2.00 ± 1.00", "3 of 3", "seeds of kodim05"]]
+    images = ["kodim01", "kodim02"]
+    more = [run(5, 30.0, image=image) for image in images] + [run(2, 29.0, image=image) for image in images]
+    rows = pairs_table(STUDY, [*results, *more], "tau 5").rows
+    assert [row[-1] for row in rows] == ["seeds of kodim05", "images, seed 0"]
+    assert rows[1][2:4] == ["-0.33 ± 1.15", "1 of 3"]
+    assert pairs_table(STUDY, more, "tau 5").rows == [], "two pairs have no spread worth a word"
+    assert pairs_table(STUDY, [], "tau 5").rows == []
+
+
+def test_means_are_of_images_that_every_row_has():
+    both = [run(2, 30.0), run(5, 30.0)]
+    alone = [run(2, 40.0, image="kodim23"), run(2, 50.0, seed=1)]
+    assert of_all_rows([*both, *alone]) == both
+    assert of_all_rows([run(2, 30.0), run(5, 30.0, image="kodim23")])[0].data_name == "kodim05", "none is left out"
+    assert of_all_rows([]) == []

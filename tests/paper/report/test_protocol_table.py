@@ -8,7 +8,7 @@ from paper.report.protocol_table import protocol_table, without_seconds
 from paper.runner import RunResult
 
 
-def run(model: str, **details: float | None) -> RunResult:
+def run(model: str, **details: float | dict[str, int] | None) -> RunResult:
     document = {
         "configuration": {"model": model, "protocol": "ours"},
         "details": {"steps": 5, "seconds": 2.0, "parameters": 1000, **details},
@@ -26,6 +26,19 @@ def test_costs_are_shown_where_they_were_measured():
         "staf": ["2.0", "0.00200", "0.75", "2"],
         "siren": ["2.0", "-", "-", "1"],
     }
+    counted = [run("staf", operations={"products": 395_776, "elementwise": 26_371})]
+    (row,) = protocol_table("Title", counted, {"psnr": ("PSNR", 2)}, {}).rows
+    assert row[-2:] == ["422,147", "1"]
     assert without_seconds(table).columns[-2:] == ["memory (GiB)", "runs"]
     plain = protocol_table("Title", [run("siren", memory=None)], {"psnr": ("PSNR", 2)}, {})
     assert plain.columns[-2:] == ["seconds", "runs"]
+
+
+def test_a_fit_without_a_surface_has_an_infinite_distance_and_no_spread():
+    results = [run("staf"), run("staf"), run("siren"), run("siren")]
+    for result, distance in zip(results, (1e-6, 3e-6, float("inf"), 1e-6), strict=True):
+        result.document["metrics"]["chamfer"] = distance
+    table = protocol_table(
+        "Title", results, {"psnr": ("PSNR", 2), "chamfer": ("Chamfer", 2)}, {}, scientific=["chamfer"]
+    )
+    assert {row[0]: row[3] for row in table.rows} == {"staf": "2.00e-06 ± 1.41e-06", "siren": "inf"}

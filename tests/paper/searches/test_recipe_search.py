@@ -87,7 +87,7 @@ def test_the_same_command_runs_nothing_again_and_drawing_needs_no_torch(searched
 def test_mistakes_are_named(tmp_path, capsys):
     path = stack(tmp_path)
     for words, message in (
-        ([], "--images must name"),
+        ([], "needs data: "),
         (["--images", path, "--optimisers", "adamm"], "--optimisers must be among"),
         (["--images", path, "--models", "sirren"], "got 'sirren'"),
         (["--images", path, "--trials", "0"], "trials must be at least 1"),

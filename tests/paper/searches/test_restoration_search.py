@@ -148,7 +148,7 @@ def test_drawing_needs_no_torch_and_changes_no_result(searched):
 def test_mistakes_are_named(searched, tmp_path, capsys):
     path = str(searched.parent / "scene.npy")
     for words, message in (
-        ([], "--images must name"),
+        ([], "needs data: "),
         (["--images", path, "--models", "sirren"], "got 'sirren'"),
         (["--images", path, "--trials", "0"], "trials must be at least 1"),
     ):
