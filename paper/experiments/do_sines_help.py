@@ -33,6 +33,8 @@ NAME = "do-sines-help"
 FACTORS = (1 / 8, 1 / 4, 1 / 2, 2.0, 4.0, 8.0)
 # Codes have arms of their own.
 ALL_PARTS = (*PARTS, *OMEGA0, "codes")
+# Parts in which a frozen sine also gets the training time of trained ones.
+TIMED = ("pictures", "scenes")
 
 
 @dataclass(frozen=True)
@@ -214,8 +216,7 @@ def sweep(arguments: argparse.Namespace) -> tuple[Sines, list[SinesRun]]:
             runs += [SinesRun(name, arm, seeds, *size, **same) for arm in a.codes if faces]
             continue
         part = PARTS[OMEGA0.get(name, name)]
-        # Time is settled by the pictures.
-        arms = [arm for arm in a.arms if name == "pictures" or not ARMS[arm].timed_as]
+        arms = [arm for arm in a.arms if name in TIMED or not ARMS[arm].timed_as]
         for arm, factor in itertools.product(arms, a.factors if name in OMEGA0 else (1.0,)):
             size, batch = getattr(a, part.size), a.batch if part.optimiser else None
             own = (seeds, a.width, a.steps, size, factor, part.optimiser or a.optimiser, rates, batch)

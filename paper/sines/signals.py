@@ -36,6 +36,8 @@ class Problem:
         batch: points of a step; all of them if not given.
         make: what makes a fresh network of an arm.
         features: inputs and outputs of what the arms differ in, where that is not the whole network.
+        searched: the measure that rates are searched by, if not by the one that counts.
+        stateful: whether training changes a task, so that each fit needs a copy of its own.
     """
 
     tasks: Sequence[Any]
@@ -46,6 +48,8 @@ class Problem:
     batch: int | None = None
     make: Maker = network
     features: tuple[int, int] | None = None
+    searched: str = ""
+    stateful: bool = False
 
     def width(self, arm: Arm, width: int) -> int:
         """The width that an arm has where the comparison has `width`."""
