@@ -25,8 +25,10 @@ from paper.runner.experiment import Context, Data, Outcome
 from paper.runner.result import RunResult
 from paper.sines.arms import ARMS
 from paper.sines.code_arms import CODE_ARMS, LENGTH
+from paper.sines.figure import figure, questions_of
+from paper.sines.merged import merged
 from paper.sines.parts import OMEGA0, PARTS, Given, data_of
-from paper.sines.tables import figure, tables
+from paper.sines.tables import tables
 from paper.study.study import Study
 
 NAME = "do-sines-help"
@@ -110,8 +112,7 @@ class Sines:
         )  # fmt: skip
         details: dict[str, Any] = {
             "values": found.values, "measures": found.measures, "rate": found.rate, "search": found.search,
-            "steps": found.steps, "step_ms": 1000 * found.step_seconds, "parameters": found.parameters,
-            "constants": problem.constants, "width": found.width,
+            "steps": found.steps, "parameters": found.parameters, "constants": problem.constants, "width": found.width,
         }  # fmt: skip
         if c.part == "pictures":
             details["quantised"] = _quantised(found, problem, len(c.seeds), c.steps, device)
@@ -243,7 +244,8 @@ def _fill_quick(arguments: argparse.Namespace) -> None:
 
 def draw(results: Sequence[RunResult], folder: Path) -> list[Path]:
     """The tables as Markdown and the differences as PNG."""
-    return [write_tables(NAME, results, tables(results), folder), save_figure(figure(results), folder / f"{NAME}.png")]
+    picture = figure(questions_of(merged(results)))
+    return [write_tables(NAME, results, tables(results), folder), save_figure(picture, folder / f"{NAME}.png")]
 
 
 STUDY = Study(

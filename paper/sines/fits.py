@@ -31,7 +31,6 @@ class ArmFits:
     rate: float
     search: dict[str, float]
     steps: int
-    step_seconds: float
     parameters: int
     width: int
 
@@ -72,11 +71,14 @@ def fit_arm(
 
     An arm that is timed as another has `slower` times the steps, by measured times if that is not given.
     """
-    own_steps, seconds = steps, step_time(problem, arm, width, min(steps, TIMED), optimiser, device)
+    own_steps = steps
     if arm.timed_as:
         if slower is None:
-            other = step_time(problem, ARMS[arm.timed_as], width, min(steps, TIMED), optimiser, device)
-            slower = other / seconds
+            own, other = (
+                step_time(problem, one, width, min(steps, TIMED), optimiser, device)
+                for one in (arm, ARMS[arm.timed_as])
+            )
+            slower = other / own
         own_steps = round(steps * max(1.0, slower))
 
     def fit(pairs: Sequence[tuple[int, int]], rate: float) -> list[Result]:
@@ -107,7 +109,7 @@ def fit_arm(
     networks = [result.field for _, result in found_all]
     parameters = sum(p.numel() for p in networks[0].parameters())
     own_width = problem.width(arm, width)
-    return ArmFits(networks, values, measures, best, search, own_steps, seconds, parameters, own_width)
+    return ArmFits(networks, values, measures, best, search, own_steps, parameters, own_width)
 
 
 def step_time(problem: Problem, arm: Arm, width: int, steps: int, optimiser: str, device: str) -> float:

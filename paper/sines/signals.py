@@ -99,13 +99,17 @@ def recordings(recording: Any, seconds: float, pieces: int, omega0_factor: float
 
 
 def pieces_of(recording: Any, seconds: float, pieces: int) -> list[Any]:
-    """Pieces of equal length, from the first to the last samples of a recording."""
+    """Pieces of equal length, from the first to the last samples of a recording, named by where they start."""
     from staf.kinds import Audio
 
     size = min(round(seconds * recording.rate), recording.samples // pieces)
     starts = np.linspace(0, recording.samples - size, pieces).astype(int)
+    rounded = [f"{at / recording.rate:.1f} s" for at in starts]
+    # Values are kept by name.
+    names = rounded if len(set(rounded)) == pieces else [f"sample {at}" for at in starts]
     return [
-        Audio(recording.array[at : at + size], recording.rate, name=f"{at / recording.rate:.1f} s") for at in starts
+        Audio(recording.array[at : at + size], recording.rate, name=name)
+        for at, name in zip(starts, names, strict=True)
     ]
 
 
