@@ -30,13 +30,11 @@ def page_tables(results: Sequence[RunResult]) -> dict[str, Table]:
     fits = [one for one in merged(results) if not is_first_run(one)]
     own = {part: of(fits, part=part) for part in TITLES}
     found = {"sines-summary": summary(fits)}
-    for part, size in (("pictures", 128), ("recordings", 0.25), ("shapes", 64), ("grids", 128), ("tones", 0.25)):
+    for part, size in (("pictures", 128), ("recordings", 0.25), ("shapes", 64), ("grids", 128)):
         found[f"sines-{part}"] = part_table(TITLES[part], told_apart(of(own[part], size=size)))
     found["sines-gaps"] = part_table(TITLES["gaps"], own["gaps"])
-    found["sines-small"] = part_table("Smaller signals", [*of(own["shapes"], size=32), *of(own["grids"], size=64)])
     found["sines-scenes"] = scene_table(own["scenes"])
-    for part in OMEGA0:
-        found[f"sines-{part.replace(' ', '-')}"] = omega0_table(_unknown_omega0(fits, part), OMEGA0[part])
+    found["sines-omega0"] = omega0_table(_unknown_omega0(fits, "omega0"), OMEGA0["omega0"])
     found["sines-pictures-searched"] = part_table(
         TITLES["pictures"], of(fits, part="omega0", planned_steps=LONG, size=64)
     )
@@ -54,10 +52,14 @@ def evidence_tables(results: Sequence[RunResult]) -> dict[str, Table]:
     one_rate = [*of(fits, part="omega0", size=128), *of(fits, part="pictures", size=128, rate=2e-3)]
     return {
         "sines-omega0-means": omega0_means(_unknown_omega0(fits, "omega0")),
+        "sines-omega0-sound": omega0_table(_unknown_omega0(fits, "omega0 sound"), OMEGA0["omega0 sound"]),
         "sines-omega0-sound-means": omega0_means(_unknown_omega0(fits, "omega0 sound")),
         "sines-omega0-one-rate": omega0_means([one for one in one_rate if len(of(one_rate, arm=one.arm)) > 1]),
         "sines-quantised": quantised_table(of(fits, part="pictures", size=128, rate=2e-3)),
         "sines-bytes-rounded": bytes_table(fits, refined=False),
+        "sines-tones": part_table(TITLES["tones"], of(fits, part="tones")),
+        "sines-small-shapes": part_table(TITLES["shapes"], of(fits, part="shapes", size=32)),
+        "sines-small-grids": part_table(TITLES["grids"], of(fits, part="grids", size=64)),
         "sines-equations": part_table(TITLES["equations"], of(fits, part="equations")),
         "sines-told-equations": part_table(TITLES["told equations"], of(fits, part="told equations")),
         "sines-first-runs": first_runs([one for one in every if is_first_run(one)]),

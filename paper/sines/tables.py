@@ -71,6 +71,7 @@ def scene_table(fits: Sequence[Fits]) -> Table:
     rates = sorted({one.rate for one in fits})
     best = own_rates(fits)
     base = next((one for one in best if one.arm == FROZEN), None)
+    first = max(best, key=lambda one: one.mean, default=None)
     most = max((len(one.values) for one in fits), default=0)
 
     def mean(one: Fits) -> str:
@@ -81,8 +82,10 @@ def scene_table(fits: Sequence[Fits]) -> Table:
         means = [next(map(mean, of(fits, arm=one.arm, rate=rate)), "") for rate in rates]
         gains = gain(one.values, base.values) if base is not None and one is not base else {}
         sizes = [f"{one.details['parameters']:,}", str(one.details["steps"])]
-        rows.append([one.name, *means, f"{one.rate:g}", mean_and_error(gains), won(gains), *sizes])
-    columns = ["rate by search", "over the frozen sine", "pairs won", "parameters", "steps"]
+        behind = gain(first.values, one.values) if first is not None and one is not first else {}
+        shown = [mean_and_error(gains), won(gains), mean_and_error(behind)]
+        rows.append([one.name, *means, f"{one.rate:g}", *shown, *sizes])
+    columns = ["rate by search", "over the frozen sine", "pairs won", "behind the first", "parameters", "steps"]
     return Table(TITLES["scenes"], ["network", *(f"{rate:g}" for rate in rates), *columns], rows)
 
 

@@ -95,9 +95,8 @@ def test_longer_fits_of_omega0_and_narrow_networks_are_not_among_the_short_ones(
 def test_smaller_signals_have_a_table_of_their_own():
     runs = [_run("grids", "frozen sine", [1.0, 2.0]), _run("grids", "frozen sine", [3.0, 4.0], size=64, search=MANY)]
     runs += [_run("grids", "trained Omega", [4.0, 6.0], size=64, rate=8e-3, search=MANY)]
-    found = page_tables(runs)
-    assert [row[:3] for row in found["sines-grids"].rows] == [["frozen sine", "0.002", "1.50"]]
-    assert [row[:5] for row in found["sines-small"].rows] == [
+    assert [row[:3] for row in page_tables(runs)["sines-grids"].rows] == [["frozen sine", "0.002", "1.50"]]
+    assert [row[:5] for row in evidence_tables(runs)["sines-small-grids"].rows] == [
         ["frozen sine", "0.002", "3.50", "3.00", ""],
         ["trained Omega", "0.008", "5.00", "4.00", "+1.50 ± 0.50"],
     ]
@@ -116,7 +115,9 @@ def test_a_scene_shows_every_rate_and_compares_each_arm_at_the_best_of_the_searc
     table = scene_table(fits)
     assert table.columns[:5] == ["network", "0.001", "0.002", "0.004", "rate by search"]
     assert table.rows[0][1:6] == ["3.50", "9.50", "2.00 (1 seeds)", "0.001", ""]
-    assert table.rows[1][1:7] == ["", "4.50", "", "0.002", "+1.00 ± 0.00", "2 of 2"]
+    assert table.rows[1][1:8] == ["", "4.50", "", "0.002", "+1.00 ± 0.00", "2 of 2", ""]
+    assert table.columns[7] == "behind the first"
+    assert table.rows[0][7] == "+1.00 ± 0.00"
 
 
 def test_bytes_are_compared_where_they_are_equal_and_by_every_fit():
