@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -139,6 +140,29 @@ def mean_and_error(gains: Values | Sequence[float] | np.ndarray) -> str:
 def standard_error(values: np.ndarray) -> float:
     """Of the mean; NaN of one value."""
     return float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+
+
+def student(count: int) -> float:
+    """How many standard errors a mean of so many values has to be from zero to be so at 95%: Student's t, two-sided.
+
+    By the expansion about the normal distribution; for two values, 24% too small.
+
+    >>> [round(student(count), 2) for count in (5, 10, 20)]
+    [2.77, 2.26, 2.09]
+    """
+    z, free = NormalDist().inv_cdf(0.975), count - 1
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+    )
+    return z + sum(term / free**power for power, term in enumerate(terms, 1))
+
+
+def is_positive(gains: Values) -> bool:
+    """Whether the mean difference is above zero at 95%."""
+    values = np.array(list(gains.values()))
+    return bool(len(values) > 1 and values.mean() > student(len(values)) * standard_error(values))
 
 
 def won(gains: Values) -> str:

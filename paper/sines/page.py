@@ -9,7 +9,7 @@ from paper.sines.arms import ARMS
 from paper.sines.code_tables import code_table
 from paper.sines.merged import FROZEN, Fits, Values, by_signal, gain, mean_and_error, merged, of, won
 from paper.sines.parts import OMEGA0
-from paper.sines.summary import BYTES, LONG, SHORT, WIDTH, Budget, is_first_run, summary, told_apart
+from paper.sines.summary import BYTES, WIDTH, Budget, is_first_run, summary, told_apart
 from paper.sines.tables import (
     TITLES,
     gain_of,
@@ -35,9 +35,6 @@ def page_tables(results: Sequence[RunResult]) -> dict[str, Table]:
     found["sines-gaps"] = part_table(TITLES["gaps"], own["gaps"])
     found["sines-scenes"] = scene_table(own["scenes"])
     found["sines-omega0"] = omega0_table(_unknown_omega0(fits, "omega0"), OMEGA0["omega0"])
-    found["sines-pictures-searched"] = part_table(
-        TITLES["pictures"], of(fits, part="omega0", planned_steps=LONG, size=64)
-    )
     found["sines-bytes"] = bytes_table(fits, refined=True)
     found["sines-budget"] = budget_table(fits)
     found["sines-solved"] = solved_table(fits)
@@ -130,5 +127,5 @@ def first_runs(fits: Sequence[Fits]) -> Table:
 
 
 def _unknown_omega0(fits: Sequence[Fits], part: str) -> list[Fits]:
-    """The short fits of each factor, each arm at the rate of its own search."""
-    return [one for one in of(fits, part=part, planned_steps=SHORT) if one.searched]
+    """The fits of each factor, each arm at the rate of its own search."""
+    return [one for one in of(fits, part=part) if one.searched]

@@ -6,10 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from paper.sines.arms import ARMS
-from paper.sines.merged import FROZEN, Fits, Values, gain, mean_and_error, of, own_rates, standard_error
+from paper.sines.merged import FROZEN, Fits, Values, gain, is_positive, mean_and_error, of, own_rates
 from paper.sines.quantised import BITS
 from staf._tables import Table
 
@@ -19,8 +17,6 @@ WIDTH = 64
 BYTES_WIDTH = 65
 # Widths with as many bytes but for so large a part are compared.
 EQUAL = 0.02
-# Steps of the fits of unknown omega0; longer ones of the same pictures are a question of their own.
-SHORT, LONG = 150, 500
 # Each arm at the rate that ends best on the signals that count.
 HINDSIGHT = math.inf
 # Arms that the summary has columns of.
@@ -37,7 +33,6 @@ class Question:
         size: of the signals.
         rate: of all arms; each at the rate of its own search if not given, or at the one that ends best (HINDSIGHT).
         factor: of the first omega0.
-        steps: of the fits, where there are several.
         drawn: whether its differences are of the figure's size.
     """
 
@@ -46,7 +41,6 @@ class Question:
     size: float
     rate: float | None = None
     factor: float = 1.0
-    steps: int | None = None
     drawn: bool = True
 
     @property
@@ -60,8 +54,6 @@ class Question:
         """The fits that answer it, one of each arm."""
         found = of(fits, part=self.part, size=self.size, factor=self.factor, omega_rate=None)
         found = [one for one in told_apart(found) if one.base_width == WIDTH]
-        if self.steps is not None:
-            found = of(found, planned_steps=self.steps)
         if self.rate == HINDSIGHT:
             best = {one.arm: one for one in sorted(found, key=lambda one: one.mean)}
             return [best[arm] for arm in ARMS if arm in best]
@@ -74,8 +66,7 @@ QUESTIONS = (
     Question("pictures, 128x128", "pictures", 128, 2e-3),
     Question("the same, a high rate", "pictures", 128, 8e-3, drawn=False),
     Question("the same, each at the better of both rates", "pictures", 128, HINDSIGHT),
-    Question("pictures, 64x64, 500 steps", "omega0", 64, steps=LONG),
-    Question("pictures, 64x64, 150 steps", "omega0", 64, steps=SHORT),
+    Question("pictures, 64x64", "omega0", 64),
     Question("the same, omega0 x1/8", "omega0", 64, None, 1 / 8),
     Question("the same, omega0 x8", "omega0", 64, None, 8.0),
     Question("recording, 0.25 s", "recordings", 0.25, 2e-3),
@@ -162,7 +153,7 @@ def summary(fits: Sequence[Fits]) -> Table:
         if base is not None and len(found) > 1:
             gains = {one.arm: gain(one.values, base.values) for one in found if one is not base}
             machines = {"GPU" if "NVIDIA" in name else "CPU" for one in found for name in one.machines}
-            cells = [mean_and_error(gains.get(arm, {})) for arm in SHOWN]
+            cells = [_in_bold(gains.get(arm, {})) for arm in SHOWN]
             signals = max(len({name for name, _ in one.values}) for one in found)
             seeds = max(len({seed for _, seed in one.values}) for one in found)
             about = [f"{signals} x {seeds}", question.said_rate, ", ".join(sorted(machines))]
@@ -172,7 +163,7 @@ def summary(fits: Sequence[Fits]) -> Table:
 
 
 def first_of(fits: Sequence[Fits]) -> str:
-    """The arm with the highest mean if it is two standard errors ahead of every other one; else those it is level with.
+    """The arm with the highest mean if it is ahead of every other one at 95%; else those it is level with.
 
     >>> a, b = (Fits(arm, "grids", 64, 64, 150, 1.0, None, 2e-3) for arm in ("frozen sine", "5 sines a layer"))
     >>> a.values |= {("x", 0): 1.0, ("x", 1): 2.0}
@@ -181,16 +172,17 @@ def first_of(fits: Sequence[Fits]) -> str:
     '**5 sines a layer**'
     """
     best = max(fits, key=lambda one: one.mean)
-    level = [one.arm for one in fits if one is not best and not is_ahead(gain(best.values, one.values))]
+    level = [one.arm for one in fits if one is not best and not is_positive(gain(best.values, one.values))]
     if not level:
         return f"**{best.arm}**"
     return "nobody" if FROZEN in level or best.arm == FROZEN else f"{best.arm}; level: {', '.join(level)}"
 
 
-def is_ahead(gains: Values) -> bool:
-    """Whether the mean is two standard errors above zero."""
-    values = np.array(list(gains.values()))
-    return bool(len(values) > 1 and values.mean() > 2 * standard_error(values))
+def _in_bold(gains: Values) -> str:
+    """The mean with its standard error, in bold if it is not zero at 95%."""
+    text = mean_and_error(gains)
+    clear = is_positive(gains) or is_positive({pair: -value for pair, value in gains.items()})
+    return f"**{text}**" if clear else text
 
 
 def is_first_run(fits: Fits) -> bool:
