@@ -64,15 +64,15 @@ class Question:
 
 QUESTIONS = (
     Question("pictures, 128x128", "pictures", 128, 2e-3),
-    Question("the same, a high rate", "pictures", 128, 8e-3, drawn=False),
-    Question("the same, each at the better of both rates", "pictures", 128, HINDSIGHT),
+    Question("pictures, 128x128, a high rate", "pictures", 128, 8e-3, drawn=False),
+    Question("pictures, 128x128, better of both rates", "pictures", 128, HINDSIGHT),
     Question("pictures, 64x64", "omega0", 64),
-    Question("the same, omega0 x1/8", "omega0", 64, None, 1 / 8),
-    Question("the same, omega0 x8", "omega0", 64, None, 8.0),
+    Question("pictures, 64x64, omega0 x1/8", "omega0", 64, None, 1 / 8),
+    Question("pictures, 64x64, omega0 x8", "omega0", 64, None, 8.0),
     Question("recording, 0.25 s", "recordings", 0.25, 2e-3),
     Question("recording, 0.03 s", "omega0 sound", 0.03),
-    Question("the same, omega0 x1/8", "omega0 sound", 0.03, None, 1 / 8),
-    Question("the same, omega0 x8", "omega0 sound", 0.03, None, 8.0),
+    Question("recording, 0.03 s, omega0 x1/8", "omega0 sound", 0.03, None, 1 / 8),
+    Question("recording, 0.03 s, omega0 x8", "omega0 sound", 0.03, None, 8.0),
     Question("shapes, 64 voxels", "shapes", 64, 2e-3),
     Question("shapes, 32 voxels", "shapes", 32),
     Question("behind a hash grid, 128x128", "grids", 128, 2e-3),
@@ -81,7 +81,7 @@ QUESTIONS = (
     Question("gaps in harmonic tones", "tones", 0.25, 2e-3),
     Question("gaps in a recording", "gaps", 0.25, 2e-3),
     Question("equations", "equations", 128, 1e-3, drawn=False),
-    Question("the same, twice that rate", "equations", 128, 2e-3, drawn=False),
+    Question("equations, twice that rate", "equations", 128, 2e-3, drawn=False),
 )
 
 

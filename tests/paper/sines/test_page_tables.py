@@ -10,7 +10,7 @@ from paper.runner.result import RunResult
 from paper.sines.figure import figure, questions_of
 from paper.sines.merged import gain, merged, of, own_rates
 from paper.sines.page import bytes_table, evidence_tables, page_tables, solved_table
-from paper.sines.summary import first_of, told_apart
+from paper.sines.summary import LINES, first_of, told_apart
 from paper.sines.tables import base_of, gain_of, part_table, scene_table, tables
 
 MANY = {"0.002": 1.0, "0.004": 2.0}
@@ -187,6 +187,11 @@ def test_the_summary_says_how_many_fits_and_how_the_rate_was_found():
     assert row[0] == "behind a hash grid, 128x128"
     assert row[2:5] == ["**+0.53 ± 0.03**", "+0.00 ± 0.58", "**-0.97 ± 0.03**"], "bold is clear, above or below"
     assert row[-3:] == ["1 x 3", "0.002", "CPU"]
+
+
+def test_questions_have_titles_of_their_own():
+    titles = [line.title for line in LINES]
+    assert len(set(titles)) == len(titles) > 20
 
 
 def test_solved_equations_are_counted():
