@@ -32,6 +32,7 @@ class Fits:
         factor: of the first omega0.
         omega_rate: of Omega, as a multiple of the rate, if not ours.
         rate: of the fits.
+        steps: of the arm itself; more where it is timed as another.
         values: what was measured.
         search: rate to the mean measure of the search; of one rate alone where the signal is its own search.
         search_seeds: rate to how many seeds that mean is of.
@@ -50,6 +51,7 @@ class Fits:
     factor: float
     omega_rate: float | None
     rate: float
+    steps: int = 0
     values: Values = field(default_factory=dict)
     search: dict[str, float] = field(default_factory=dict)
     search_seeds: dict[str, int] = field(default_factory=dict)
@@ -102,7 +104,7 @@ def merged(results: Sequence[RunResult]) -> list[Fits]:
             continue
         place = (
             str(c["arm"]), str(c["part"]), float(c["size"]), int(c["width"]), int(c["steps"]), float(c["factor"]),
-            c.get("omega_rate"), float(result.details["rate"]),
+            c.get("omega_rate"), float(result.details["rate"]), int(result.details["steps"]),
         )  # fmt: skip
         found.setdefault(place, Fits(*place)).add(result)
     order = list(ARMS)
@@ -186,13 +188,13 @@ def by_signal(gains: Values) -> str:
 
 
 def own_rates(fits: Sequence[Fits]) -> list[Fits]:
-    """Each arm at its best rate by the search, of runs whose signal is its own search (scenes)."""
-    best: dict[str, Fits] = {}
+    """Each arm and number of steps at its best rate by the search, of runs whose signal is its own search (scenes)."""
+    best: dict[tuple[str, int], Fits] = {}
     for one in fits:
         level = one.search.get(f"{one.rate:g}", -math.inf)
-        have = best.get(one.name)
+        have = best.get((one.name, one.steps))
         if have is None or level > have.search.get(f"{have.rate:g}", -math.inf):
-            best[one.name] = one
+            best[one.name, one.steps] = one
     return list(best.values())
 
 

@@ -59,7 +59,11 @@ class Question:
             return [best[arm] for arm in ARMS if arm in best]
         if self.rate is not None:
             return of(found, rate=self.rate)
-        return own_rates(found) if self.part == "scenes" else [one for one in found if one.searched]
+        if self.part != "scenes":
+            return [one for one in found if one.searched]
+        # Where an arm ran with several numbers of steps, the fewest.
+        fewest = {one.arm: one for one in sorted(own_rates(found), key=lambda one: -one.steps)}
+        return [fewest[arm] for arm in ARMS if arm in fewest]
 
 
 QUESTIONS = (

@@ -25,6 +25,8 @@ from paper.sines.parts import OMEGA0, PARTS
 from staf._tables import Table
 
 TITLES = {name: part.title for name, part in PARTS.items()}
+# The arm that our plans have.
+DEFAULT = "5 sines a layer"
 MEASURED = ("mean", "worst", "over the frozen sine", "by signal", "pairs won")
 COLUMNS = ("network", "rate", *MEASURED, "parameters", "width", "steps")
 
@@ -71,7 +73,7 @@ def scene_table(fits: Sequence[Fits]) -> Table:
     rates = sorted({one.rate for one in fits})
     best = own_rates(fits)
     base = next((one for one in best if one.arm == FROZEN), None)
-    first = max(best, key=lambda one: one.mean, default=None)
+    ours = next((one for one in best if one.arm == DEFAULT), None)
     most = max((len(one.values) for one in fits), default=0)
 
     def mean(one: Fits) -> str:
@@ -79,13 +81,13 @@ def scene_table(fits: Sequence[Fits]) -> Table:
 
     rows = []
     for one in best:
-        means = [next(map(mean, of(fits, arm=one.arm, rate=rate)), "") for rate in rates]
+        means = [next(map(mean, of(fits, arm=one.arm, steps=one.steps, rate=rate)), "") for rate in rates]
         gains = gain(one.values, base.values) if base is not None and one is not base else {}
         sizes = [f"{one.details['parameters']:,}", str(one.details["steps"])]
-        behind = gain(first.values, one.values) if first is not None and one is not first else {}
+        behind = gain(ours.values, one.values) if ours is not None and one is not ours else {}
         shown = [mean_and_error(gains), won(gains), mean_and_error(behind)]
         rows.append([one.name, *means, f"{one.rate:g}", *shown, *sizes])
-    columns = ["rate by search", "over the frozen sine", "pairs won", "behind the first", "parameters", "steps"]
+    columns = ["rate by search", "over the frozen sine", "pairs won", f"{DEFAULT} over it", "parameters", "steps"]
     return Table(TITLES["scenes"], ["network", *(f"{rate:g}" for rate in rates), *columns], rows)
 
 
