@@ -116,7 +116,7 @@ def test_a_scene_shows_every_rate_and_compares_each_arm_at_the_best_of_the_searc
     assert table.rows[1][1:8] == ["", "4.50", "", "0.002", "+1.00 ± 0.00", "2 of 2", ""]
     assert table.columns[7] == "5 sines a layer over it"
     runs += [_run("scenes", "5 sines a layer", [5.5, 6.0], rate=1e-3, search={"0.001": 1.0})]
-    assert [row[7] for row in scene_table(merged(runs)).rows] == ["+1.75 ± 0.25", "+0.75 ± 0.25", ""]
+    assert [row[7] for row in scene_table(merged(runs)).rows] == ["+2.25 ± 0.25", "+1.25 ± 0.25", ""]
 
 
 def test_more_steps_in_a_scene_are_rows_of_their_own_and_the_summary_has_the_fewest():
