@@ -71,7 +71,7 @@ def part_table(title: str, fits: Sequence[Fits]) -> Table:
 def scene_table(fits: Sequence[Fits]) -> Table:
     """A row for each arm with its means by rate, and its difference from the frozen sine, each at its own best rate."""
     rates = sorted({one.rate for one in fits})
-    best = own_rates(fits)
+    best = sorted(own_rates(fits), key=lambda one: (list(ARMS).index(one.arm), one.steps))
     base = next((one for one in best if one.arm == FROZEN), None)
     ours = next((one for one in best if one.arm == DEFAULT), None)
     most = max((len(one.values) for one in fits), default=0)
