@@ -19,8 +19,14 @@ BYTES_WIDTH = 65
 EQUAL = 0.02
 # Each arm at the rate that ends best on the signals that count.
 HINDSIGHT = math.inf
-# Arms that the summary has columns of.
-SHOWN = ("trained Omega", "5 sines a layer", "5 sines a neuron", "frozen sine, wider", "frozen sine, longer")
+# Arms that the summary has columns of, and their short names there.
+SHOWN = {
+    "trained Omega": "Omega",
+    "5 sines a layer": "5 a layer",
+    "5 sines a neuron": "5 a neuron",
+    "frozen sine, wider": "wider",
+    "frozen sine, longer": "longer",
+}
 
 
 @dataclass(frozen=True)
@@ -160,31 +166,33 @@ def summary(fits: Sequence[Fits]) -> Table:
             cells = [_in_bold(gains.get(arm, {})) for arm in SHOWN]
             signals = max(len({name for name, _ in one.values}) for one in found)
             seeds = max(len({seed for _, seed in one.values}) for one in found)
-            about = [f"{signals} x {seeds}", question.said_rate, ", ".join(sorted(machines))]
-            rows.append([question.title, first_of(found), *cells, *about])
-    columns = ["question", "first", *SHOWN, "signals x seeds", "rate", "machine"]
+            about = ", ".join([f"{signals} x {seeds}", question.said_rate, *sorted(machines)])
+            rows.append([question.title, first_of(found), *cells, about])
+    columns = ["question", "first", *SHOWN.values(), "signals x seeds, rate, machine"]
     return Table("Differences from the frozen sine (dB)", columns, rows)
 
 
 def first_of(fits: Sequence[Fits]) -> str:
-    """The arm with the highest mean if it is ahead of every other one at 95%; else those it is level with.
+    """The arm with the highest mean, in bold if it is ahead of all others at 95%, or with those it is not ahead of.
 
     >>> a, b = (Fits(arm, "grids", 64, 64, 150, 1.0, None, 2e-3) for arm in ("frozen sine", "5 sines a layer"))
     >>> a.values |= {("x", 0): 1.0, ("x", 1): 2.0}
     >>> b.values |= {("x", 0): 2.0, ("x", 1): 3.1}
     >>> first_of([a, b])
-    '**5 sines a layer**'
+    '**5 a layer**'
     """
     best = max(fits, key=lambda one: one.mean)
     level = [one.arm for one in fits if one is not best and not is_positive(gain(best.values, one.values))]
     if not level:
-        return f"**{best.arm}**"
-    return "nobody" if FROZEN in level or best.arm == FROZEN else f"{best.arm}; level: {', '.join(level)}"
+        return f"**{SHOWN.get(best.arm, best.arm)}**"
+    if FROZEN in level or best.arm == FROZEN:
+        return "nobody"
+    return " = ".join(SHOWN.get(arm, arm) for arm in (best.arm, *level))
 
 
 def _in_bold(gains: Values) -> str:
-    """The mean with its standard error, in bold if it is not zero at 95%."""
-    text = mean_and_error(gains)
+    """The mean with its standard error, without spaces that a line could break at; in bold if it is not zero at 95%."""
+    text = mean_and_error(gains).replace(" ", "")
     clear = is_positive(gains) or is_positive({pair: -value for pair, value in gains.items()})
     return f"**{text}**" if clear else text
 
