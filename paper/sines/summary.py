@@ -191,8 +191,8 @@ def first_of(fits: Sequence[Fits]) -> str:
 
 
 def _in_bold(gains: Values) -> str:
-    """The mean with its standard error, without spaces that a line could break at; in bold if it is not zero at 95%."""
-    text = mean_and_error(gains).replace(" ", "")
+    """The mean with its standard error, with one place where a line can break; in bold if it is not zero at 95%."""
+    text = mean_and_error(gains).replace("± ", "±")
     clear = is_positive(gains) or is_positive({pair: -value for pair, value in gains.items()})
     return f"**{text}**" if clear else text
 

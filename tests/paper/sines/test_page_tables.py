@@ -129,7 +129,7 @@ def test_more_steps_in_a_scene_are_rows_of_their_own_and_the_summary_has_the_few
         run.details["steps"] = steps
     assert [row[-1] for row in scene_table(merged(runs)).rows] == ["100", "112", "125"]
     (row,) = page_tables(runs)["sines-summary"].rows
-    assert row[6] == "**+1.00±0.00**"
+    assert row[6] == "**+1.00 ±0.00**"
 
 
 def test_bytes_are_compared_where_they_are_equal_and_by_every_fit():
@@ -149,7 +149,7 @@ def test_bytes_are_compared_where_they_are_equal_and_by_every_fit():
     assert not bytes_table(merged(runs[1:]), refined=True).rows
     summary = page_tables(runs)["sines-summary"].rows[0]
     assert summary[0] == "weights of 4 bits, equal bytes"
-    assert summary[3] == "+1.50±0.50", "two pairs are clear of nothing"
+    assert summary[3] == "+1.50 ±0.50", "two pairs are clear of nothing"
     first = _run("pictures", "frozen sine", {"a": [1.0, 1.0], "b": [1.0, 1.0]}, **kept(9, [2.0, 4.0]))
     assert merged([first])[0].rounded == {"4": {("a", 0): 0.0, ("b", 0): 0.0}}, "the first seed of each signal"
 
@@ -199,7 +199,7 @@ def test_the_summary_says_how_many_fits_and_how_the_rate_was_found():
     runs = [_run("grids", arm, own, rate=2e-3) for arm, own in values.items()]
     (row,) = page_tables(runs)["sines-summary"].rows
     assert row[0] == "behind a hash grid, 128x128"
-    assert row[2:5] == ["**+0.53±0.03**", "+0.00±0.58", "**-0.97±0.03**"], "bold is clear, above or below"
+    assert row[2:5] == ["**+0.53 ±0.03**", "+0.00 ±0.58", "**-0.97 ±0.03**"], "bold is clear, above or below"
     assert row[-1] == "1 x 3, 0.002, CPU"
 
 
