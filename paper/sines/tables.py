@@ -83,12 +83,11 @@ def scene_table(fits: Sequence[Fits]) -> Table:
     for one in best:
         means = [next(map(mean, of(fits, arm=one.arm, steps=one.steps, rate=rate)), "") for rate in rates]
         gains = gain(one.values, base.values) if base is not None and one is not base else {}
-        sizes = [f"{one.details['parameters']:,}", str(one.details["steps"])]
         behind = gain(ours.values, one.values) if ours is not None and one is not ours else {}
         shown = [mean_and_error(gains), won(gains), mean_and_error(behind)]
-        rows.append([one.name, *means, f"{one.rate:g}", *shown, *sizes])
-    columns = ["rate by search", "over the frozen sine", "pairs won", f"{DEFAULT} over it", "parameters", "steps"]
-    return Table(TITLES["scenes"], ["network", *(f"{rate:g}" for rate in rates), *columns], rows)
+        rows.append([one.name, str(one.steps), *means, f"{one.rate:g}", *shown, f"{one.details['parameters']:,}"])
+    columns = ["rate by search", "over the frozen sine", "pairs won", f"{DEFAULT} over it", "parameters"]
+    return Table(TITLES["scenes"], ["network", "steps", *(f"{rate:g}" for rate in rates), *columns], rows)
 
 
 def omega0_table(fits: Sequence[Fits], signals: str) -> Table:

@@ -111,12 +111,12 @@ def test_a_scene_shows_every_rate_and_compares_each_arm_at_the_best_of_the_searc
     fits = merged(runs)
     assert [(one.arm, one.rate) for one in own_rates(fits)] == [("frozen sine", 1e-3), ("trained Omega", 2e-3)]
     table = scene_table(fits)
-    assert table.columns[:5] == ["network", "0.001", "0.002", "0.004", "rate by search"]
-    assert table.rows[0][1:6] == ["3.50", "9.50", "2.00 (1 seeds)", "0.001", ""]
-    assert table.rows[1][1:8] == ["", "4.50", "", "0.002", "+1.00 ± 0.00", "2 of 2", ""]
-    assert table.columns[7] == "5 sines a layer over it"
+    assert table.columns[:6] == ["network", "steps", "0.001", "0.002", "0.004", "rate by search"]
+    assert table.rows[0][2:7] == ["3.50", "9.50", "2.00 (1 seeds)", "0.001", ""]
+    assert table.rows[1][2:9] == ["", "4.50", "", "0.002", "+1.00 ± 0.00", "2 of 2", ""]
+    assert table.columns[8] == "5 sines a layer over it"
     runs += [_run("scenes", "5 sines a layer", [5.5, 6.0], rate=1e-3, search={"0.001": 1.0})]
-    assert [row[7] for row in scene_table(merged(runs)).rows] == ["+2.25 ± 0.25", "+1.25 ± 0.25", ""]
+    assert [row[8] for row in scene_table(merged(runs)).rows] == ["+2.25 ± 0.25", "+1.25 ± 0.25", ""]
 
 
 def test_more_steps_in_a_scene_are_rows_of_their_own_and_the_summary_has_the_fewest():
@@ -127,7 +127,7 @@ def test_more_steps_in_a_scene_are_rows_of_their_own_and_the_summary_has_the_few
     ]
     for run, (_, steps) in zip(runs, levels, strict=True):
         run.details["steps"] = steps
-    assert [row[-1] for row in scene_table(merged(runs)).rows] == ["100", "112", "125"]
+    assert [row[1] for row in scene_table(merged(runs)).rows] == ["100", "112", "125"]
     (row,) = page_tables(runs)["sines-summary"].rows
     assert row[6] == "**+1.00 ±0.00**"
 
