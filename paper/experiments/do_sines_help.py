@@ -25,14 +25,18 @@ from paper.runner.experiment import Context, Data, Outcome
 from paper.runner.result import RunResult
 from paper.sines.arms import ARMS
 from paper.sines.code_arms import CODE_ARMS, LENGTH
+from paper.sines.figure import figure, questions_of
+from paper.sines.merged import merged
 from paper.sines.parts import OMEGA0, PARTS, Given, data_of
-from paper.sines.tables import figure, tables
+from paper.sines.tables import tables
 from paper.study.study import Study
 
 NAME = "do-sines-help"
 FACTORS = (1 / 8, 1 / 4, 1 / 2, 2.0, 4.0, 8.0)
 # Codes have arms of their own.
 ALL_PARTS = (*PARTS, *OMEGA0, "codes")
+# Parts in which a frozen sine also gets the training time of trained ones.
+TIMED = ("pictures", "scenes")
 
 
 @dataclass(frozen=True)
@@ -108,8 +112,7 @@ class Sines:
         )  # fmt: skip
         details: dict[str, Any] = {
             "values": found.values, "measures": found.measures, "rate": found.rate, "search": found.search,
-            "steps": found.steps, "step_ms": 1000 * found.step_seconds, "parameters": found.parameters,
-            "constants": problem.constants, "width": found.width,
+            "steps": found.steps, "parameters": found.parameters, "constants": problem.constants, "width": found.width,
         }  # fmt: skip
         if c.part == "pictures":
             details["quantised"] = _quantised(found, problem, len(c.seeds), c.steps, device)
@@ -214,8 +217,7 @@ def sweep(arguments: argparse.Namespace) -> tuple[Sines, list[SinesRun]]:
             runs += [SinesRun(name, arm, seeds, *size, **same) for arm in a.codes if faces]
             continue
         part = PARTS[OMEGA0.get(name, name)]
-        # Time is settled by the pictures.
-        arms = [arm for arm in a.arms if name == "pictures" or not ARMS[arm].timed_as]
+        arms = [arm for arm in a.arms if name in TIMED or not ARMS[arm].timed_as]
         for arm, factor in itertools.product(arms, a.factors if name in OMEGA0 else (1.0,)):
             size, batch = getattr(a, part.size), a.batch if part.optimiser else None
             own = (seeds, a.width, a.steps, size, factor, part.optimiser or a.optimiser, rates, batch)
@@ -242,7 +244,8 @@ def _fill_quick(arguments: argparse.Namespace) -> None:
 
 def draw(results: Sequence[RunResult], folder: Path) -> list[Path]:
     """The tables as Markdown and the differences as PNG."""
-    return [write_tables(NAME, results, tables(results), folder), save_figure(figure(results), folder / f"{NAME}.png")]
+    picture = figure(questions_of(merged(results)))
+    return [write_tables(NAME, results, tables(results), folder), save_figure(picture, folder / f"{NAME}.png")]
 
 
 STUDY = Study(

@@ -41,13 +41,12 @@ SHOWN = {
     "denoising": ("denoising",),
     "fresh-networks": FRESH_NETWORKS,
     "do-sines-help": ("do-sines-help",),
+    "do-sines-help-evidence": ("do-sines-help-evidence",),
     "scenes": ("nerf",),
     "images": (*(name for name in image_tables.STUDIES if name != "tokyo"), "dynamics"),
     "large-images": ("tokyo",),
 }
 NAMES = tuple(name for names in SHOWN.values() for name in names)
-# Networks of do-sines-help that are not of its small runs on a CPU.
-LARGE_WIDTH = 64
 # Shapes of the tables of all networks: voxels of the longest side, and steps.
 SHORT = (256, 500)
 # Images of different sets have a table each, by how their names begin: Kodak at 256x256, crops of DIV2K at 512x512.
@@ -70,6 +69,10 @@ def read(name: str) -> list[RunResult]:
 
 def tables(name: str) -> dict[str, Table]:
     """The tables of an experiment's page, by name; without seconds, since several of those runs shared a machine."""
+    if name.startswith("do-sines-help"):
+        from paper.sines.page import evidence_tables, page_tables
+
+        return (evidence_tables if name.endswith("evidence") else page_tables)(read("do-sines-help"))
     module: Any = importlib.import_module(EXPERIMENTS[name])
     results = read(name)
     if name == "shapes":
@@ -79,10 +82,6 @@ def tables(name: str) -> dict[str, Table]:
         return {**found, "shapes-long": long_table(longer), "shapes-long-chamfer": long_table(longer, "chamfer", 2)}
     if name == "audio":
         return {name: without_seconds(module.table(results))}
-    if name == "do-sines-help":
-        from paper.sines.tables import page_tables
-
-        return page_tables([result for result in results if int(result.configuration["width"]) >= LARGE_WIDTH])
     if name == "nerf":
         return {name: next(map(without_seconds, module.scene_tables(results)), Table(module.NAME, [], []))}
     if name in image_tables.STUDIES:

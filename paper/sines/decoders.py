@@ -10,6 +10,7 @@ from torch import nn
 
 from paper.sines.arms import Arm, network
 from paper.sines.signals import Problem, pictures
+from staf.kinds.scene.task import Radiance
 
 # A grid that cannot hold the picture alone: 6 levels of at most 2^8 rows.
 GRID: dict[str, Any] = {"levels": 6, "features": 2, "log2_entries": 8, "coarsest": 4, "finest": 32}
@@ -43,18 +44,35 @@ def behind_grid(arm: Arm, inputs: int, outputs: int, width: int, seed: int, **co
 
 
 def scenes(scene: Any, omega0: float, rays: int, samples: int) -> Problem:
-    """Photos of a scene by two perceptrons of an arm; the rate is searched on other held-out views than those measured.
+    """Photos of a scene by two perceptrons of an arm; rates are searched on other held-out views than those measured.
 
     `rays` are those of a step, and `samples` the most places along them that a step computes.
     """
-    from staf.kinds.scene.task import Radiance
-
-    test = scene.test
-    halves = [subset(test, range(first, len(test), 2)) for first in (0, 1)]
-    tasks = [Radiance(scene.with_photos(scene.train, half), samples=samples) for half in halves]
+    searched, counted = (subset(scene.test, range(first, len(scene.test), 2)) for first in (0, 1))
+    task = TwoSetsOfViews(scene.with_photos(scene.train, counted), searched, samples)
     constants = {"omega0": omega0, "hidden_omega0": 30.0}
-    names = ["views for the search", scene.name]
-    return Problem(tasks, names, constants=constants, batch=rays, make=of_a_scene, features=(3, 1 + FEATURES))
+    return Problem(
+        [task], [scene.name], constants=constants, batch=rays, make=of_a_scene, features=(3, 1 + FEATURES),
+        searched="searched_psnr", stateful=True,
+    )  # fmt: skip
+
+
+class TwoSetsOfViews(Radiance):
+    """A scene that is also measured on views which rates are searched by.
+
+    Args:
+        scene: with the views that count.
+        searched: the views of the search.
+        samples: of one step, at most.
+    """
+
+    def __init__(self, scene: Any, searched: Any, samples: int) -> None:
+        super().__init__(scene, samples=samples)
+        self.searched = searched
+
+    def evaluate(self, predict: Any) -> dict[str, float]:
+        searched = self._measured(predict, self.searched, keep=False)["psnr"]
+        return {**super().evaluate(predict), "searched_psnr": searched}
 
 
 def subset(views: Any, places: Sequence[int]) -> Any:

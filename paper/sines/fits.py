@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,7 +31,6 @@ class ArmFits:
     rate: float
     search: dict[str, float]
     steps: int
-    step_seconds: float
     parameters: int
     width: int
 
@@ -67,31 +67,40 @@ def fit_arm(
     slower: float | None = None,
     omega_rate: float | None = None,
 ) -> ArmFits:
-    """Search the rate on the first signal, unless there is one alone, then fit the others; every seed in both.
+    """Search the rate on the first signal, then fit the others; every seed in both. One signal alone is both.
 
     An arm that is timed as another has `slower` times the steps, by measured times if that is not given.
     """
-    own_steps, seconds = steps, step_time(problem, arm, width, min(steps, TIMED), optimiser, device)
+    own_steps = steps
     if arm.timed_as:
         if slower is None:
-            other = step_time(problem, ARMS[arm.timed_as], width, min(steps, TIMED), optimiser, device)
-            slower = other / seconds
+            own, other = (
+                step_time(problem, one, width, min(steps, TIMED), optimiser, device)
+                for one in (arm, ARMS[arm.timed_as])
+            )
+            slower = other / own
         own_steps = round(steps * max(1.0, slower))
-    search: dict[str, float] = {}
+
+    def fit(pairs: Sequence[tuple[int, int]], rate: float) -> list[Result]:
+        return _train(problem, arm, pairs, width, recipe(problem, own_steps, rate, optimiser, omega_rate), device)
+
+    alone = len(problem.tasks) == 1
     # All seeds: a rate at which one of them fails is no good rate.
     first = [(0, seed) for seed in seeds]
-    for rate in rates if len(rates) > 1 else ():
-        tried = _train(problem, arm, first, width, recipe(problem, own_steps, rate, optimiser, omega_rate), device)
-        search[f"{rate:g}"] = sum(one.metrics[problem.measure] for one in tried) / len(tried)
+    tried = {rate: fit(first, rate) for rate in rates if len(rates) > 1 or alone}
+    measure = problem.searched or problem.measure
+    search = {f"{rate:g}": sum(one.metrics[measure] for one in some) / len(some) for rate, some in tried.items()}
     best = max(rates, key=lambda rate: search.get(f"{rate:g}", 0.0))
-    places = range(1, len(problem.tasks)) if len(problem.tasks) > 1 else range(1)
-    found_all = []
-    # Volumes have different sizes, and mini-batches of several signals need one.
-    groups = [[place] for place in places] if problem.batch else [list(places)]
-    for group in groups:
-        pairs = [(place, seed) for place in group for seed in seeds]
-        results = _train(problem, arm, pairs, width, recipe(problem, own_steps, best, optimiser, omega_rate), device)
-        found_all += list(zip(pairs, results, strict=True))
+    if alone:
+        found_all = list(zip(first, tried[best], strict=True))
+    else:
+        places = list(range(1, len(problem.tasks)))
+        # Volumes have different sizes, and mini-batches of several signals need one.
+        groups = [[place] for place in places] if problem.batch else [places]
+        found_all = []
+        for group in groups:
+            pairs = [(place, seed) for place in group for seed in seeds]
+            found_all += list(zip(pairs, fit(pairs, best), strict=True))
     values: dict[str, list[float]] = {}
     measures: dict[str, list[dict[str, float]]] = {}
     for (place, _), result in found_all:
@@ -100,7 +109,7 @@ def fit_arm(
     networks = [result.field for _, result in found_all]
     parameters = sum(p.numel() for p in networks[0].parameters())
     own_width = problem.width(arm, width)
-    return ArmFits(networks, values, measures, best, search, own_steps, seconds, parameters, own_width)
+    return ArmFits(networks, values, measures, best, search, own_steps, parameters, own_width)
 
 
 def step_time(problem: Problem, arm: Arm, width: int, steps: int, optimiser: str, device: str) -> float:
@@ -115,5 +124,7 @@ def _train(
 ) -> list[Result]:
     """A network for each pair of a signal's place and a seed, all of them trained together."""
     tasks = [problem.tasks[place] for place, _ in pairs]
+    if problem.stateful:
+        tasks = [copy.deepcopy(task) for task in tasks]
     fields = [problem.fresh(arm, place, width, seed) for place, seed in pairs]
     return train(tasks, fields, how, execution=Execution(device=torch.device(device)), progress=False)

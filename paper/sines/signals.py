@@ -36,6 +36,8 @@ class Problem:
         batch: points of a step; all of them if not given.
         make: what makes a fresh network of an arm.
         features: inputs and outputs of what the arms differ in, where that is not the whole network.
+        searched: the measure that rates are searched by, if not by the one that counts.
+        stateful: whether training changes a task, so that each fit needs a copy of its own.
     """
 
     tasks: Sequence[Any]
@@ -46,6 +48,8 @@ class Problem:
     batch: int | None = None
     make: Maker = network
     features: tuple[int, int] | None = None
+    searched: str = ""
+    stateful: bool = False
 
     def width(self, arm: Arm, width: int) -> int:
         """The width that an arm has where the comparison has `width`."""
@@ -95,13 +99,17 @@ def recordings(recording: Any, seconds: float, pieces: int, omega0_factor: float
 
 
 def pieces_of(recording: Any, seconds: float, pieces: int) -> list[Any]:
-    """Pieces of equal length, from the first to the last samples of a recording."""
+    """Pieces of equal length, from the first to the last samples of a recording, named by where they start."""
     from staf.kinds import Audio
 
     size = min(round(seconds * recording.rate), recording.samples // pieces)
     starts = np.linspace(0, recording.samples - size, pieces).astype(int)
+    rounded = [f"{at / recording.rate:.1f} s" for at in starts]
+    # Values are kept by name.
+    names = rounded if len(set(rounded)) == pieces else [f"sample {at}" for at in starts]
     return [
-        Audio(recording.array[at : at + size], recording.rate, name=f"{at / recording.rate:.1f} s") for at in starts
+        Audio(recording.array[at : at + size], recording.rate, name=name)
+        for at, name in zip(starts, names, strict=True)
     ]
 
 

@@ -34,7 +34,9 @@ def test_a_page_has_the_tables_of_its_data(script, name):
     assert script.with_tables(broken, found) == page
 
 
-@pytest.mark.parametrize("name", ["fresh-networks", "do-sines-help", "images", "scenes", "large-images"])
+@pytest.mark.parametrize(
+    "name", ["fresh-networks", "do-sines-help", "do-sines-help-evidence", "images", "scenes", "large-images"]
+)
 def test_a_page_of_several_studies_has_the_tables_of_its_data(script, name):
     page = (RESULTS / f"{name}.md").read_text("utf-8")
     found = {key: table for one in script.SHOWN[name] for key, table in script.tables(one).items()}

@@ -126,7 +126,8 @@ class SirenStart:
         amplitude, frequency, phase = _random_terms(shape, omega0, 2 / terms, generator)
         amplitude = amplitude * self.extra_amplitude
         # The last of the even frequencies is omega0 again, with another phase. omega0 k / terms in place of it is as
-        # good: +0.4 dB at 69 dB over 25 fits, -0.05 +- 0.05 dB over 72 smaller ones (docs/results/do-sines-help.md).
+        # good: +0.4 dB at 69 dB over 25 fits, -0.05 +- 0.05 dB over 72 smaller ones
+        # (docs/results/do-sines-help-evidence.md).
         if self.spread == "even" and terms > 1:
             low = 1 / terms
             steps = torch.arange(terms - 1, dtype=torch.float64, device=frequency.device)

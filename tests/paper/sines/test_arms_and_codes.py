@@ -10,8 +10,7 @@ from paper.sines.arms import ARMS, count, network
 from paper.sines.codes import KINDS, CodeSpec, encoded_psnr, meta_learn, meta_loss, picture_loss, spec_of, start
 from paper.sines.fits import fit_arm, recipe
 from paper.sines.quantised import psnr_of, quantise, quantised, refined, stored_bytes
-from paper.sines.signals import Problem, pictures, recordings
-from paper.sines.tables import differences, mean_and_error
+from paper.sines.signals import Problem, pictures, pieces_of, recordings
 from staf.kinds import Audio, Image
 from staf.nn import siren
 from staf.tasks import Reconstruction
@@ -50,6 +49,17 @@ def test_the_search_does_not_count_and_takes_the_best_rate():
     assert found.values["b"][0] != found.values["b"][1], "seeds differ"
 
 
+def test_only_an_arm_that_is_timed_as_another_gets_more_steps():
+    problem = pictures([Image(np.zeros((4, 4, 3), np.uint8), name="a")], 4)
+    steps = {
+        name: fit_arm(problem, ARMS[name], width=6, steps=10, seeds=[0], device="cpu", rates=(1e-3,), slower=1.3).steps
+        for name in ("frozen sine", "frozen sine, longer")
+    }
+    assert steps == {"frozen sine": 10, "frozen sine, longer": 13}
+    measured = fit_arm(problem, ARMS["frozen sine, longer"], width=6, steps=8, seeds=[0], device="cpu", rates=(1e-3,))
+    assert measured.steps >= 8
+
+
 def test_pieces_of_a_recording_start_with_their_own_pitch():
     time = np.arange(4000) / 8000
     sweep = np.sin(2 * np.pi * np.where(time < 0.25, 100, 900) * time)
@@ -57,6 +67,12 @@ def test_pieces_of_a_recording_start_with_their_own_pitch():
     fields = [problem.fresh(ARMS["frozen sine"], place, 8, 0) for place in (0, 2)]
     slow, fast = (float(field.layers[0].weight.detach().abs().max()) for field in fields)
     assert fast > 3 * slow
+
+
+def test_pieces_of_a_short_recording_have_names_of_their_own():
+    for rate in (100, 8000):
+        short = Audio(np.random.default_rng(0).random(400).astype(np.float32), rate)
+        assert len({piece.name for piece in pieces_of(short, 0.02, 4)}) == 4
 
 
 def test_rounding_keeps_what_fits_and_bytes_count_all():
@@ -90,13 +106,3 @@ def test_codes_of_a_kind_learn_and_have_their_size(kind):
     first, after = encoded_psnr(spec, shared, PICTURES[:2], POINTS, steps=5, rate=1e-2)
     assert first.shape == (2, 2)
     assert bool((after >= first).all())
-
-
-def test_differences_are_taken_pair_by_pair():
-    class Run:
-        def __init__(self, arm, values):
-            self.configuration, self.details = {"part": "pictures", "arm": arm}, {"values": {"x": values}}
-
-    gains = differences([Run("frozen sine", [1.0, 2.0]), Run("5 sines a layer", [2.0, 4.0])], "pictures")
-    assert gains["5 sines a layer"].tolist() == [1.0, 2.0]
-    assert mean_and_error(gains["5 sines a layer"]) == "+1.50 ± 0.50"

@@ -62,14 +62,38 @@ def test_arms_behind_a_grid_share_its_start_and_differ_behind_it():
     assert wider[1].layers[0].out_features == problem.width(ARMS["frozen sine, wider"], 6) > 6
 
 
+def _ball():
+    return scenes(ball_scene(test=4).changed(ray_samples=8), 30.0, 16, 128)
+
+
 def test_scenes_are_searched_on_other_views_than_they_are_measured_on():
-    problem = scenes(ball_scene(test=4), 30.0, 16, 128)
-    search, counted = ({*task.signal.test.names} for task in problem.tasks)
+    problem = _ball()
+    (task,) = problem.tasks
+    search, counted = {*task.searched.names}, {*task.signal.test.names}
     assert len(search) == len(counted) == 2
     assert not search & counted
-    field = problem.fresh(ARMS["5 sines a layer"], 1, 6, 0)
+    field = problem.fresh(ARMS["5 sines a layer"], 0, 6, 0)
     assert field(torch.zeros(3, 6)).shape == (3, 4)
     assert field.colour.layers[0].in_features == FEATURES + 3
+    found = fit_arm(
+        problem, ARMS["frozen sine"], width=6, steps=2, seeds=[0], device="cpu", optimiser="muon", rates=(1e-3,)
+    )
+    ((measures,),) = found.measures.values()
+    assert found.search == {"0.001": measures["searched_psnr"]}
+    assert found.values == {"ball": [measures["psnr"]]}
+    assert measures["psnr"] != measures["searched_psnr"]
+
+
+def test_a_seed_of_a_scene_does_not_start_with_the_occupied_cells_of_another():
+    def last(seeds):
+        found = fit_arm(
+            _ball(), ARMS["frozen sine"], width=6, steps=20, seeds=seeds,
+            device="cpu", optimiser="muon", rates=(2e-3,),
+        )  # fmt: skip
+        return found.networks[-1].state_dict()
+
+    together, alone = last([0, 1]), last([1])
+    assert all(torch.equal(together[name], alone[name]) for name in alone)
 
 
 def test_parts_whose_data_is_not_given_are_left_out():
@@ -79,7 +103,7 @@ def test_parts_whose_data_is_not_given_are_left_out():
     arguments.quick = False
     runs = STUDY.sweep(arguments)[1]
     assert {run.part for run in runs} == {name for name, part in PARTS.items() if not part.needs}
-    assert not any(ARMS[run.arm].timed_as for run in runs), "time is settled by the pictures"
+    assert not any(ARMS[run.arm].timed_as for run in runs), "equal time is a question of pictures and scenes"
     arguments.parts = ["scenes"]
     with pytest.raises(ValueError, match="--scene"):
         STUDY.sweep(arguments)
@@ -123,8 +147,8 @@ def _names(field):
 
 
 def test_one_omega_is_trained_in_a_scene():
-    problem = scenes(ball_scene(test=4), 30.0, 16, 128)
-    field = problem.fresh(ARMS["trained Omega"], 1, 6, 0)
+    problem = _ball()
+    field = problem.fresh(ARMS["trained Omega"], 0, 6, 0)
     assert sum("frequency" in name for name, _ in field.named_parameters()) == 6
     assert not any(name.endswith(("amplitude", "phase")) for name, _ in field.named_parameters())
 
