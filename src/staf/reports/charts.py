@@ -30,8 +30,8 @@ def binned(
     return middle, low, mean, high
 
 
-def psnr_chart(psnr: Sequence[float], final: float | None) -> str:
-    """Training PSNR (of each step's batch, before its update) against the step, and the final measure as a dot."""
+def psnr_chart(psnr: Sequence[float], final: float | None, over: str = "all points") -> str:
+    """Training PSNR (of each step's batch, before its update) against the step, and the final one, of `over`, a dot."""
     if not psnr:
         return ""
     middle, low, mean, high = binned(psnr)
@@ -44,7 +44,7 @@ def psnr_chart(psnr: Sequence[float], final: float | None) -> str:
     chart.band(middle, low, high, "after")
     chart.line(middle, mean, "after")
     if final is not None and math.isfinite(final):
-        chart.dot(last, final, f"{final:.2f} dB, all points", "final")
+        chart.dot(last, final, f"{final:.2f} dB, {over}", "final")
     return chart.render()
 
 

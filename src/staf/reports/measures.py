@@ -13,7 +13,7 @@ from staf.signals.errors import SignalError
 if TYPE_CHECKING:
     from staf.api import Fit
 
-PROTOCOL = "final weights, one fresh pass over all points, clamped to the value range, peak 1"
+PROTOCOL = "final weights, one fresh pass over {over}, clamped to the value range, peak 1"
 
 
 def measures(fit: Fit, saved: Path | None) -> Document:
@@ -40,13 +40,18 @@ def measures(fit: Fit, saved: Path | None) -> Document:
     return {
         **document,
         **about,
-        "protocol": PROTOCOL,
+        "protocol": PROTOCOL.format(over=measured_over(fit)),
         "parameters": sum(parameter.numel() for parameter in fit.module.parameters()),
         "steps": fit.result.steps,
         "seconds": round(fit.result.seconds, 3),
         "stopped": fit.stopped,
         "notes": notes,
     }
+
+
+def measured_over(fit: Fit) -> str:
+    """What the measures of a fit are of, in words."""
+    return "all points" if fit.signal is None else fit.signal.view.measured_over
 
 
 def _baseline(fit: Fit) -> tuple[str, float] | None:

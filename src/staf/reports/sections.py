@@ -14,6 +14,7 @@ from staf.figures.activations import ActivationCurves, activation_curves
 from staf.reports import configuration as made
 from staf.reports.charts import activation_chart, psnr_chart
 from staf.reports.embedding import picture_uri, reduced
+from staf.reports.measures import measured_over
 from staf.reports.text import duration, number, text
 from staf.signals import SignalError
 
@@ -135,7 +136,7 @@ def _alone(fit: Fit) -> str:
 def training(fit: Fit) -> str:
     """The PSNR curve, and why training ended."""
     # The fit's own measure: the report's may be of a result that another method returned.
-    chart = psnr_chart(fit.history.psnr, fit.metrics.get("psnr"))
+    chart = psnr_chart(fit.history.psnr, fit.metrics.get("psnr"), measured_over(fit))
     reasons = "".join(f"<li>{text(reason)}</li>" for reason in made.reasons(fit))
     notes = "".join(f"<li>{text(note)}</li>" for note in fit.notes if note != fit.returned)
     remarks = f"<h3>Worth knowing</h3><ul>{notes}</ul>" if notes else ""

@@ -37,6 +37,11 @@ class View(ABC, Generic[S]):
     def __init__(self, signal: S) -> None:
         self.signal = signal
 
+    @property
+    def measured_over(self) -> str:
+        """What the measures of a fit are of, in words."""
+        return "all points"
+
     def describe(self) -> str:
         """The signal in a few words, without its name: what its repr says after it."""
         signal = self.signal

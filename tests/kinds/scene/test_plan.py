@@ -63,6 +63,11 @@ def test_the_table_is_drawn_to_zero_where_steps_are_many():
     assert plan(one, device="cpu").recipe.table_decay == plan(one.changed(network="mlp")).recipe.table_decay == 0
 
 
+def test_a_target_is_confirmed_over_photos_that_are_fitted():
+    reasons = plan(scene(train=3, test=2, size=4), Budget(target_db=20.0)).reasons
+    assert reasons["target"] == "the fit ends early at 20 dB, confirmed over 3 photos of those that are fitted"
+
+
 def test_long_fits_on_a_gpu_have_four_rays_a_pixel():
     one = scene(train=2, test=0, size=8)
     long = Budget(seconds=2 * LONG_SECONDS["rays"] * 128)

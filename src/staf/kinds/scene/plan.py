@@ -176,6 +176,17 @@ def budget(s: Situation) -> Choice:
     return Choice(f"no budget was given: {counted(steps, 'step')}, the default on this device", recipe={"steps": steps})
 
 
+def target(s: Situation) -> Choice:
+    """The quality at which the fit may end early, which held-out views have no part in."""
+    from staf.kinds.scene.task import MEASURED
+
+    wanted = s.budget.target_db
+    views = min(MEASURED, len(s.signal.train))
+    over = f"{counted(views, 'photo')} of those that are fitted"
+    reason = "" if wanted is None else f"the fit ends early at {wanted:g} dB, confirmed over {over}"
+    return Choice(reason, recipe={"target_db": wanted})
+
+
 def _device(s: Situation) -> str:
     return "cpu" if s.on_cpu else "cuda"
 
@@ -195,6 +206,7 @@ _COMMON: dict[str, Rule | None] = {
     "budget": budget,
     "precision": precision,
     "samples": samples,
+    "target": target,
     # Photos share what they show: their pixels say nothing about the size of a scene.
     "size": None,
 }

@@ -55,6 +55,12 @@ class SceneView(View[Scene]):
     def exported_suffixes(self) -> tuple[str, ...]:
         return self.rendered_suffixes()
 
+    @property
+    def measured_over(self) -> str:
+        views = len(measured_views(self.signal))
+        held = "held-out views" if self.signal.test is not None else "of the photos that were fitted"
+        return f"{views} {held}"
+
     def page(self, convention: Convention) -> Document:
         """Cameras, in the frame of the box, spread evenly over those that are kept."""
         scene, count = self.signal, len(self.signal.cameras)
