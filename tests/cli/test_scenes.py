@@ -44,6 +44,7 @@ def test_a_folder_is_fitted_and_reported(staf, folder, here):
     page = (run / "report.html").read_text()
     assert "test/r_0.png, a view that was held out" in page
     assert page.count('class="holder"') == 3
+    assert "3 photos of 8x8, 2 held out, from <bdi>ball</bdi>, fitted by radiance of siren layers<" in page
     assert f"{ran.json['metrics']['psnr']:.2f} dB, 2 held-out views" in page
     assert "one fresh pass over 2 held-out views" in json.loads((run / "metrics.json").read_text())["protocol"]
     config = json.loads((run / "config.json").read_text())

@@ -144,7 +144,7 @@ def test_a_report_does_not_say_where_files_lie(fit: staf.Fit, tmp_path: Path) ->
     picture = small_image(9, 9).save(tmp_path / "photo.png")
     shown = staf.fit(staf.open(picture), field=staf.siren(2, 3, width=8, depth=1), steps=1, progress=False)
     page = report_html(shown, measures(shown, None))
-    assert "from <bdi>photo.png</bdi>" in page
+    assert ", from <bdi>photo.png</bdi>, fitted by siren<" in page
     assert str(tmp_path) not in page
     assert "/.cache/" not in page
     assert "the mean colour alone has" in page

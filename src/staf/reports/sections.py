@@ -40,17 +40,25 @@ IN_DECIBELS = ("psnr", "worst_frame_psnr", "log_spectral_distance")
 
 def heading(fit: Fit, view: str | None = None) -> str:
     """Name, kind and network, and a link to the page that shows the field."""
-    architecture = getattr(fit.module, "architecture", None)
-    network = architecture["name"] if architecture else type(fit.module).__name__
+    network = _network(fit)
     if fit.signal is None:
         return f"<header><h1>Fit of a task</h1><p class='lead'>{text(network)}</p></header>"
     link = "" if view is None else f'<p class="lead"><a href="{text(view)}">Open in the viewer</a></p>'
-    source = f" from <bdi>{text(_name(fit))}</bdi>" if _name(fit) else ""
+    source = f", from <bdi>{text(_name(fit))}</bdi>" if _name(fit) else ""
     described = fit.reconstruction if _truth_is_unknown(fit) else fit.signal
     return (
         f"<header><h1><bdi>{text(fit.signal.name)}</bdi></h1>"
         f'<p class="lead">{text(described.view.describe())}{source}, fitted by {text(network)}</p>{link}</header>'
     )
+
+
+def _network(fit: Fit) -> str:
+    """The network's name, and that of its layers where it may have several kinds."""
+    architecture = getattr(fit.module, "architecture", None)
+    if not architecture:
+        return type(fit.module).__name__
+    layers = architecture["arguments"].get("activation")
+    return f"{architecture['name']} of {layers} layers" if layers else str(architecture["name"])
 
 
 def numbers(fit: Fit, measures: Document) -> str:
