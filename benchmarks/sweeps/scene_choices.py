@@ -24,9 +24,9 @@ import numpy as np
 
 import staf
 from benchmarks.sweeps.rows import Row, measure, options
+from benchmarks.sweeps.scenes import Measured
 from paper.protocols.published import with_arguments
 from staf.kinds.scene.reading import Views, read_views
-from staf.kinds.scene.task import Radiance
 from staf.ops.execution import Execution
 from staf.planning import Budget, plan
 from staf.training import run
@@ -37,7 +37,7 @@ LAST = 100
 WARM_UP = 40
 
 # Decays of the table: for the 2^19 entries of a GPU, and larger ones for the smaller tables of a CPU.
-DECAYS = (0.0, 1e-8, 3e-8, 3e-7, 6e-7, 1e-6, 6e-6)
+DECAYS = (0.0, 1e-9, 3e-9, 1e-8, 3e-8, 6e-8, 3e-7, 6e-7, 1e-6, 6e-6)
 
 Changes = dict[str, Any]
 # What runs change: arguments of the scene, of the grid and of the task, entries of the recipe.
@@ -83,7 +83,7 @@ def fit(scene: staf.Scene, changes: Changes, budget: Budget, *, device: str, see
     scene = scene.changed(**changes.get("scene", {}))
     chosen = with_arguments(plan(scene, budget, device=device.split(":")[0]), **changes.get("grid", {}))
     recipe, module = chosen.recipe.replace(**changes.get("recipe", {})), chosen.field(seed)
-    task = Radiance(scene.as_planned(recipe), **changes.get("task", {}))
+    task = Measured(scene.as_planned(recipe), **changes.get("task", {}))
     began = time.monotonic()
     result = run(task, module, recipe, seed=seed, execution=Execution(device=device), progress=False)
     return {
