@@ -49,6 +49,7 @@ STAGES: tuple[dict[str, Changes], ...] = (
     {"2048 samples": {"scene": {"ray_samples": 2048}, "task": {"samples": 2**18}}},
     {f"{cells} cells": {"grid": {"finest": cells}} for cells in (256, 512, 2048)},
     {f"decay {decay:g}": {"recipe": {"table_decay": decay}} for decay in DECAYS},
+    {"twice as many pixels": {"recipe": {"batch": 2**17}, "task": {"samples": 2**20}}},
     {f"2^{size} entries": {"grid": {"log2_entries": size}} for size in (18, 20, 21)},
     {"perceptrons of 128": {"grid": {"width": 128}}},
     {f"steps of 2^{size} samples": {"task": {"samples": 2**size}} for size in (12, 14)},
