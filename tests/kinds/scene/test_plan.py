@@ -59,7 +59,7 @@ def test_the_finest_cells_follow_the_photos():
 
 def test_the_table_is_drawn_to_zero_where_steps_are_many():
     one = scene(train=1, test=0, size=4)
-    assert plan(one, device="cuda").recipe.table_decay == 1e-7
+    assert plan(one, device="cuda").recipe.table_decay == 1e-8
     assert plan(one, device="cpu").recipe.table_decay == plan(one.changed(network="mlp")).recipe.table_decay == 0
 
 
