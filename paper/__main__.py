@@ -98,7 +98,7 @@ def configured(study: Study, arguments: argparse.Namespace) -> tuple[Experiment,
         if arguments.quick and data is None and not getattr(arguments, study.data):
             data = write_quick_data(arguments.folder / "data", study.data)
         fill_data(arguments, study.data, data)
-        if not named_data(arguments):
+        if not (study.data_by_part or named_data(arguments)):
             raise ValueError(
                 f"{study.name} needs data: {study.needs or study.data}. Name their folder with --data, or files with "
                 f"--{study.data}; `python -m paper.data.datasets --list` says where the paper's data are published"

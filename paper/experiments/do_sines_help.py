@@ -264,4 +264,5 @@ STUDY = Study(
     draw,
     "pictures, a recording, shapes, faces, a scene: those that are given are used; tones and equations are made",
     "pictures, recordings, shapes, omega0 and codes: 4 min on an H200; the other parts were not timed there",
+    data_by_part=True,
 )  # fmt: skip

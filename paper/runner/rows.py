@@ -52,7 +52,7 @@ def pending(lines: Sequence[list[str]], folder: Path, expand: Expand, say: Calla
 
 
 def main(argv: Sequence[str], expand: Expand) -> int:
-    """Exit code 0 if every row has a result, 1 if some failed, or time was over before all were run."""
+    """Exit code 0 if every row has a result, 1 if some failed or were left out, or time was over before all were run."""
     parser = argparse.ArgumentParser(prog="python -m paper rows", description=__doc__)
     parser.add_argument("list", type=Path, help="a text file with a row of arguments in each line")
     parser.add_argument("--folder", type=Path, default=Path("results"), help="where results are kept")
@@ -61,7 +61,7 @@ def main(argv: Sequence[str], expand: Expand) -> int:
     parser.add_argument("--seconds", type=float, default=None, metavar="S", help="stop after so long")
     parser.add_argument("--device", default=None, help="cpu, cuda or cuda:N (default: a GPU if there is one)")
     options = parser.parse_args(list(argv))
-    began, failed = time.monotonic(), 0
+    began, failed, left_out = time.monotonic(), 0, 0
 
     def say(text: str) -> None:
         print(f"[{time.monotonic() - began:6.1f} s] {text}", flush=True)
@@ -75,11 +75,21 @@ def main(argv: Sequence[str], expand: Expand) -> int:
         said = f"failed: {result.summary}" if result.failed else f"{measures} ({seconds:.1f} s)"
         say(f"{work.experiment.name}: {work.job.label}: {said}")
 
+    def leave_out(text: str) -> None:
+        nonlocal left_out
+        left_out += 1
+        say(text)
+
     lines = lines_of(options.list.read_text("utf-8"))
-    works = pending(lines, options.folder, expand, say)
+    works = pending(lines, options.folder, expand, leave_out)
     device = options.device or default_device()
     complete = run_in_processes(
         works, device, options.workers, options.threads, done, seconds=options.seconds, leave=5.0
     )
-    say("all rows have a result" if complete else "time is over; rerun the same command to continue")
-    return 0 if complete and not failed else 1
+    if not complete:
+        say("time is over; rerun the same command to continue")
+    elif left_out:
+        say(f"{left_out} of {len(lines)} lines could not be run, for the reasons above; all other rows have a result")
+    else:
+        say("all rows have a result")
+    return 0 if complete and not failed and not left_out else 1

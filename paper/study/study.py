@@ -30,6 +30,7 @@ class Study:
         needs: which data the paper has, in words.
         time: how long the whole of it takes, in words.
         reads: another study whose result files this one can be drawn from.
+        data_by_part: whether each part of it has data of its own, so that `sweep` says what is missing.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Study:
     needs: str = ""
     time: str = ""
     reads: str = ""
+    data_by_part: bool = False
 
 
 def study_of(module: ModuleType) -> Study:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from paper import EXPERIMENTS, PAPER
-from paper.__main__ import load, main, parser
+from paper.__main__ import configured, load, main, parser
 from paper.data.sources import Source, open_source
 from paper.measures.perceptual import lpips_model
 from paper.report import overview
@@ -202,12 +202,27 @@ def test_the_place_of_a_file_is_no_part_of_its_result(here):
         (["kodak"], "needs data: "),
         (["activations", "--data", "."], "--data has no effect"),
         (["ntk-audio"], "needs data: "),
+        (["do-sines-help", "--parts", "scenes"], "give the data of at least one of --parts"),
     ],
 )
 def test_mistakes_are_named(words, message, here, capsys):
     np.save("black.npy", np.zeros((4, 4, 3), np.uint8))
     assert main([*words, *COMMON]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "runs"),
+    [
+        (["--scene", "lego", "--parts", "scenes", "pictures", "--arms", "frozen sine", "5 sines a layer"], 2),
+        (["--parts", "equations", "--arms", "frozen sine"], 1),
+        (["--recording", "a.wav", "--parts", "gaps", "--arms", "frozen sine"], 1),
+    ],
+)
+def test_a_study_with_data_by_part_takes_the_parts_whose_data_are_given(words, runs, tmp_path):
+    words = ["do-sines-help", *words, "--folder", str(tmp_path)]
+    _, configurations = configured(load("do-sines-help"), parser(words).parse_args(words))
+    assert len(configurations) == runs
 
 
 def test_all_of_them_make_one_page(here, capsys):

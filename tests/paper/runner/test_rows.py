@@ -32,13 +32,16 @@ def test_a_list_is_continued_and_a_bad_line_does_not_stop_it(tmp_path, capsys):
     assert main([*words, "--seconds", "0"], expand) == 1
     assert "time is over" in capsys.readouterr().out
     assert load_results(tmp_path / "results" / "toy") == []
-    assert main(words, expand) == 0
+    assert main(words, expand) == 1
     said = capsys.readouterr().out
     assert "left out: square 2: no such experiment" in said
+    assert "1 of 3 lines could not be run, for the reasons above; all other rows have a result" in said
     assert "toy: value 3 seed/0: square 9" in said
     assert [result.metrics["square"] for result in load_results(tmp_path / "results" / "toy")] == [4.0, 9.0]
     assert toy.runs() == 2, "a row that stands in the list twice is run once"
+    rows.write_text("toy 2\ntoy 2 3\n")
     assert main(words, expand) == 0
+    assert "all rows have a result" in capsys.readouterr().out
     assert toy.runs() == 2
 
 
