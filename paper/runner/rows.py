@@ -52,7 +52,7 @@ def pending(lines: Sequence[list[str]], folder: Path, expand: Expand, say: Calla
 
 
 def main(argv: Sequence[str], expand: Expand) -> int:
-    """Exit code 0 if every row has a result, 1 if some failed or were left out, or time was over before all were run."""
+    """Exit code 0 if every row has a result; 1 if some failed or were left out, or time was over before all ran."""
     parser = argparse.ArgumentParser(prog="python -m paper rows", description=__doc__)
     parser.add_argument("list", type=Path, help="a text file with a row of arguments in each line")
     parser.add_argument("--folder", type=Path, default=Path("results"), help="where results are kept")

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 RAYS = {"cpu": 2**11, "cuda": 2**14}
 # Adam's rate for the tables of hash grids, as published.
 TABLE_RATE = 1e-2
-# How strongly tables are drawn to zero in the many steps of a GPU. Views of lego's validation split, 800x800, 62 s on an
-# H200: 36.2 dB with 1e-8 and 35.7 dB with 1e-7 (benchmarks/results/scene-decay-h200-2026-11-19.json); photos that were
-# left out, 400x400, 8 to 9 s: 34.8 dB without decay and with 1e-7, 33.4 dB with 1e-6. A small scene lost 0.5 dB in 400
-# steps of a CPU by 1e-7 and by coarser cells.
+# How strongly tables are drawn to zero in the many steps of a GPU. Views of lego's validation split, 800x800, 62 s on
+# an H200: 36.2 dB with 1e-8 and 35.7 dB with 1e-7 (benchmarks/results/scene-decay-h200-2026-11-19.json); photos that
+# were left out, 400x400, 8 to 9 s: 34.8 dB without decay and with 1e-7, 33.4 dB with 1e-6. A small scene lost 0.5 dB in
+# 400 steps of a CPU by 1e-7 and by coarser cells.
 TABLE_DECAY = {"cpu": 0.0, "cuda": 1e-8}
 # The largest grid on a GPU is the published one. A CPU looks fewer features up, in a table that stays in its cache.
 GRID = {
