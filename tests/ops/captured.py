@@ -9,6 +9,7 @@ from torch import Tensor
 def assert_captured_equals_plain(step: Callable[[], tuple[Tensor, ...]], replays: int = 3) -> None:
     """A CUDA graph of `step` gives the bits of a plain call, at every replay."""
     stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         expected = step()
     torch.cuda.current_stream().wait_stream(stream)

@@ -123,6 +123,7 @@ def test_captured_steps_repeat_their_bits_and_are_those_of_the_host(planar, prec
             return [field(x), *torch.autograd.grad(field(x).square().sum(), list(field.parameters()))]
 
     stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         expected = step()
     torch.cuda.current_stream().wait_stream(stream)
