@@ -40,11 +40,12 @@ def amplitudes(pieces: Sequence[Tensor]) -> Tensor:
     energy = torch.zeros(sizes, dtype=torch.float64)
     channels = [channel for piece in pieces for channel in piece.unbind(-1)]
     for channel in channels:
-        mirrored = channel - channel.mean()
+        # In double precision, so that processors, whose transforms round differently, agree on the plan.
+        mirrored = channel.double() - channel.double().mean()
         for axis in range(mirrored.dim()):
             mirrored = torch.cat([mirrored, mirrored.flip(axis)], axis)
         coefficients = torch.fft.rfftn(mirrored)[tuple(slice(size) for size in sizes)]
-        energy += coefficients.abs().double().square() / mirrored.numel()
+        energy += coefficients.abs().square() / mirrored.numel()
     found = (energy / len(channels) - FLOOR).clamp_min(0).sqrt()
     found.view(-1)[0] = 0
     return found
