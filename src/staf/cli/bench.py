@@ -21,22 +21,22 @@ RESULT, TABLE, FIGURE = "bench.json", "bench.md", "bench.png"
 
 @dataclass(frozen=True, kw_only=True)
 class Bench:
-    """Time STAF and SIREN on this machine: as released, and by this library, in one run of about a minute.
+    """Measure the speed of STAF and SIREN on this machine, as released and by this library. It takes about a minute.
 
     Every operation is first compared with its formula in float64; if one is wrong, nothing is timed and the exit code
     is 1. The folder (runs/bench unless --out names another) gets bench.json, bench.md and bench.png.
     """
 
     device: Device = None
-    """cpu, cuda or cuda:N; by default a GPU if there is one."""
+    """cpu, cuda or cuda:N (default: a GPU if there is one)."""
     only: Annotated[str, arg(metavar="PATTERN")] = "*"
-    """Which cases, by their label: 'train*', '*siren*'."""
+    """Run only cases whose label matches, such as 'train*' or '*siren*'."""
     out: OutFolder = None
-    """Folder for what is made."""
+    """The folder to write to."""
     overwrite: Flag = False
-    """Replace what an earlier run has left in the folder."""
+    """Replace an earlier run in the folder."""
     json: Flag = False
-    """Print one JSON document on stdout, and nothing else there."""
+    """Print one JSON document on stdout and nothing else."""
 
 
 def options_for(words: Sequence[str]) -> type[Any]:

@@ -27,26 +27,27 @@ PASTED = "pasted.png"
 
 @dataclass(frozen=True, kw_only=True)
 class Clone(InverseOptions):
-    """Clone part of a picture into another one without a seam.
+    """Clone a part of an image into another without a visible seam.
 
-    The result has the gradients of SOURCE where the mask is white, and meets TARGET at its border. The folder
-    (runs/NAME-clone unless --out names another) gets cloned.png, pasted.png (a plain paste, to compare),
-    model.safetensors, metrics.json and report.html. cloned.png is the fit's, or the exact solution of the same least
-    squares where held-out differences say that the fit is not better; the command says which.
+    The result has the gradients of SOURCE where the mask is white, and the pixels of TARGET around it. The folder
+    (runs/NAME-clone unless --out names another) gets cloned.png, pasted.png (a plain paste, for comparison),
+    model.safetensors, metrics.json and report.html. cloned.png comes from the fitted field if that predicts held-out
+    differences clearly better than the exact least-squares solution, otherwise from this solution; the command says
+    which.
     """
 
     file: Annotated[Positional[Path], arg(metavar="TARGET")]
-    """The picture that is changed."""
+    """The image to change."""
     source: Annotated[Positional[Path], arg(metavar="SOURCE")]
-    """The picture that part of is cloned."""
+    """The image to clone from."""
     mask: Annotated[Path, arg(metavar="FILE")]
-    """An image of SOURCE's size, white where it is cloned."""
+    """An image of the size of SOURCE, white where SOURCE is cloned."""
     at: Annotated[str, arg(metavar="X,Y")] = "0,0"
-    """Where the upper left corner of SOURCE lies in TARGET, in pixels."""
+    """Position of the upper left corner of SOURCE in TARGET, in pixels."""
     mixed: Flag = False
-    """Keep the target's differences where they are larger: for sources that one can look through."""
+    """Keep the gradients of TARGET where they are larger, e.g. for writing on a textured wall."""
     held_out: Annotated[float, arg(metavar="X")] = 0.05
-    """The share of differences that is held out of the fit, by which it stops and the result is chosen."""
+    """The share of differences that is held out of the fit, to choose when to stop and which result to return."""
 
 
 def options_for(words: Sequence[str]) -> type[object]:

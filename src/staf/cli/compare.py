@@ -25,10 +25,10 @@ RESULTS, FIGURE, TABLE = "results", "comparison.png", "comparison.md"
 
 @dataclass(frozen=True, kw_only=True)
 class CompareKind(FitKind):
-    """Fit several networks to a signal with the same budget, and see who ends where.
+    """Fit several networks to a signal with the same budget, and compare their quality.
 
     The folder (runs/NAME-compare unless --out names another) gets comparison.png, comparison.md and results/ with a
-    file for each network. Ctrl-C keeps what is finished; --resume continues with the rest.
+    file for each network. Ctrl-C keeps finished networks; --resume continues with the others.
     """
 
 
@@ -44,7 +44,7 @@ class CompareShared(FitOptions):
         "finer",
     )
     resolution: Count = None
-    """Of a mesh: how many voxels lie along its longest side."""
+    """For a mesh: the number of voxels along its longest side."""
 
 
 class Compare(CompareKind, CompareShared):

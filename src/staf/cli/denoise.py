@@ -42,19 +42,19 @@ class Denoise(RestorationOptions):
     """Denoise an image.
 
     The folder (runs/NAME-denoise unless --out names another) gets denoised.png (or .tiff), model.safetensors,
-    metrics.json and report.html. A share of the pixels is held out of the fit, and its weights are those that predict
-    them best. denoised.png is the fit's, or that of total variation, non-local means or patch groups where those pixels
-    say that the fit is not better, or a mean of several; the command says which. With --photons the image is the clean
-    truth instead: noise is added first, and comparison.png shows what the field and these methods bring back, each
-    tuned by the same held-out pixels. Ctrl-C leaves a checkpoint in the folder, and --resume continues from it.
+    metrics.json and report.html. Some pixels are held out of the fit, and the weights that predict them best are kept.
+    denoised.png comes from the fitted field if that predicts these pixels clearly better than total variation,
+    non-local means and patch groups, otherwise from one of these or a mean of several; the command says which. With
+    --photons, the image is taken as clean: noise is added first, and comparison.png compares the results with it.
+    Ctrl-C writes a checkpoint, from which --resume continues.
     """
 
     held_out: Annotated[float, arg(metavar="X")] = 0.05
-    """The share of pixels that is held out, between 0 and 1."""
+    """The share of pixels that is held out of the fit, between 0 and 1."""
     photons: Number = None
-    """Add the noise of counting this many photons at full brightness, and measure against the image as it was."""
+    """Add the noise of a sensor that counts this many photons at full brightness, and compare with the image."""
     readout: Annotated[float, arg(metavar="X")] = 0.0
-    """With --photons: add the sensor's own noise, in photons."""
+    """With --photons: the standard deviation of added readout noise, in photons."""
 
 
 def options_for(words: Sequence[str]) -> type[object]:

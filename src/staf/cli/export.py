@@ -36,21 +36,21 @@ class ExportShared:
     """Options of `staf export` for every kind of signal."""
 
     field: Annotated[Positional[str], arg(metavar="FIELD")]
-    """A fitted field, a folder that holds fitted fields, or the URL of a set."""
+    """A fitted field, a folder of fitted fields, or the URL of a set."""
     out: Annotated[Path, arg(aliases=["-o"], metavar="FILE")]
-    """What to write: a file whose suffix decides the format, or for a folder of fit-many another folder."""
+    """The file to write, whose suffix is the format; for a folder of fit-many, the folder to write to."""
     format: Annotated[str | None, arg(metavar="SUFFIX", help_behavior_hint="")] = None
-    """With a folder of fit-many: the format of every file, such as png; by default png (floats: tiff), wav or ply."""
+    """For a folder of fit-many: the format of every file (default: png, or tiff for floats; wav; ply)."""
     half: Flag = False
-    """With .html: store large matrices as float16, at half the size."""
+    """For .html: store large matrices as float16, which halves the size."""
     overwrite: Flag = False
-    """Replace what exists."""
+    """Replace existing files."""
     device: Device = None
-    """cpu, cuda or cuda:N; by default a GPU if there is one."""
+    """cpu, cuda or cuda:N (default: a GPU if there is one)."""
     json: Flag = False
-    """Print one JSON document on stdout, and nothing else there."""
+    """Print one JSON document on stdout and nothing else."""
     progress: Annotated[bool, arg(help_behavior_hint="")] = True
-    """Show progress on stderr where it takes long, which is the default, or not."""
+    """Show progress on stderr if it takes long, or not (default: show it)."""
 
 
 class Export(ExportKind, ExportShared):

@@ -39,16 +39,16 @@ class FitShared(Overrides, FitOptions):
     """Options of `staf fit` for every kind of signal."""
 
     file: Annotated[Positional[Path | None], arg(metavar="FILE", help_behavior_hint="")] = None
-    """The signal: an image, audio, a mesh or point cloud, a video, an array or scan, or a scene's folder."""
+    """The signal: an image, recording, mesh, point cloud, video, array or scan, or the folder of a scene."""
     continue_: Annotated[Path | None, arg(name="continue", metavar="RUN", help_behavior_hint="")] = None
-    """Train the field of a finished run further: --steps +1000 adds 1000 steps; FILE may be left out."""
+    """Train a finished run further; --steps +1000 adds 1000 steps. FILE is not needed."""
     view: Flag = False
-    """Show the fit in the browser while it trains, with a button that stops it."""
+    """Show the fit in the browser during training, with a button to stop it."""
     model: Annotated[str, arg(metavar="NAME", help=f"The network: {', '.join(MODEL_NAMES)}.")] = "staf"
     quiet: Flag = False
-    """Print nothing but errors and notes."""
+    """Print only errors and notes."""
     verbose: Flag = False
-    """Say what the plan chose, the whole recipe, and every file that was written."""
+    """Print the plan with its reasons, the whole recipe, and every file that is written."""
 
 
 class Fit(FitKind, FitShared):

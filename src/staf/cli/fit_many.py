@@ -29,24 +29,24 @@ LONGEST_TABLE = 200
 
 @dataclass(frozen=True, kw_only=True)
 class FitMany(ManyOptions, BudgetOptions):
-    """Fit a network of its own to each signal in a folder, many at once.
+    """Fit one network to each signal in a folder, many at once.
 
-    The folder (runs/NAME-many unless --out names another) gets fields/NAME.safetensors for each signal and index.json,
-    as they finish. A file that cannot be read is reported, and the others are fitted. Ctrl-C keeps finished fits,
-    and --resume fits the rest. --seconds is the time of each group of networks that train together. With --shards the
-    networks of thousands of signals are written many in a file, to a folder or a URL, and --cluster trains them on the
-    machines of a Ray cluster.
+    The folder (runs/NAME-many unless --out names another) gets index.json and fields/NAME.safetensors for each finished
+    signal. A file that cannot be read is reported, and the others are fitted. Ctrl-C keeps finished fits; --resume
+    continues with the others. --seconds is the time of each group of networks that train together. For thousands of
+    signals, --shards writes many networks in each file, to a folder or a URL, and --cluster trains on the machines of a
+    Ray cluster.
     """
 
     folder: Annotated[Positional[str], arg(metavar="DIR")]
-    """A folder or a URL with the signals, taken in the order of their names."""
+    """A folder or a URL with the signals, which are fitted in the order of their names."""
     model: Annotated[str, arg(metavar="NAME", help=f"The network: {', '.join(MODEL_NAMES)}.")] = "staf"
     explain: Flag = False
-    """Say what the plans chose, and why."""
+    """Print the choices of the plans and their reasons."""
     shards: Flag = False
-    """Write many networks in each file, with one index; implied by --cluster and by a URL."""
+    """Write many networks in each file, with one index; implied by --cluster and by a URL as --out."""
     cluster: Annotated[str | None, arg(metavar="ADDRESS", help_behavior_hint="")] = None
-    """Train on a Ray cluster: local starts one on this machine, auto finds one that runs, or its address."""
+    """Train on a Ray cluster: local starts one on this machine, auto uses a running one, HOST:PORT names one."""
 
     @property
     def into_shards(self) -> bool:

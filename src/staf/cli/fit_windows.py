@@ -24,22 +24,23 @@ RECONSTRUCTION, METRICS, FIGURE = "reconstruction.wav", "metrics.json", "compari
 
 @dataclass(frozen=True, kw_only=True)
 class FitWindows(ManyOptions):
-    """Fit a recording of any length in windows, each with a small network of its own.
+    """Fit a recording of any length in windows, each with its own small network.
 
     The folder (runs/NAME-windows unless --out names another) gets fields/ and windows.json, which staf.load_windows
-    opens, reconstruction.wav, metrics.json and comparison.png. Ctrl-C keeps finished windows, and --resume continues.
+    opens, reconstruction.wav, metrics.json and comparison.png. Ctrl-C keeps finished windows; --resume continues with
+    the others.
     """
 
     steps: Count = None
-    """Optimiser steps of each network."""
+    """Number of optimiser steps for each network."""
     file: Annotated[Positional[Path], arg(metavar="FILE")]
     """The recording: WAV, FLAC, OGG or MP3."""
     window: Annotated[float, arg(metavar="SECONDS")] = 0.25
-    """Length of a window, about."""
+    """Approximate length of a window."""
     overlap: Annotated[float, arg(metavar="SECONDS")] = 0.01
-    """What neighbours share, and are cross-faded over."""
+    """Overlap of neighbouring windows, over which they are cross-faded."""
     rate: Count = None
-    """Sample rate of reconstruction.wav; by default the recording's own."""
+    """Sample rate of reconstruction.wav (default: that of the recording)."""
 
 
 def options_for(words: Sequence[str]) -> type[object]:

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Inspect:
-    """Show what a fitted field has learnt: its parameters, its activations drawn, and the spectrum of each layer."""
+    """Show the parameters of a fitted field, its learnt activations, and the spectrum of each layer."""
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
-    """A fitted field: the folder of a run, its model.safetensors, or the checkpoint of an interrupted one."""
+    """A fitted field: a run folder, a model.safetensors, or the checkpoint of an interrupted run."""
     out: OutFile = None
-    """The picture; by default a PNG beside the field."""
+    """The figure to write (default: a PNG beside the field)."""
     overwrite: Flag = False
-    """Replace the picture if it exists."""
+    """Replace the figure if it exists."""
     json: Flag = False
-    """Print one JSON document on stdout, and nothing else there."""
+    """Print one JSON document on stdout and nothing else."""
 
 
 def options_for(words: Sequence[str]) -> type[object]:

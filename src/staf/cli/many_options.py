@@ -27,21 +27,21 @@ class ManyOptions:
     """How networks that are trained together are fitted, and where they go."""
 
     seed: Count = None
-    """Every network starts from this seed (0 if not given), so that their weights can be compared."""
+    """Seed from which every network starts (default: 0), so that their weights can be compared."""
     at_once: Count = None
-    """How many networks train together; by default as many as memory holds."""
+    """Number of networks that train together (default: as many as fit in memory)."""
     device: Device = None
-    """cpu, cuda or cuda:N; by default a GPU if there is one."""
+    """cpu, cuda or cuda:N (default: a GPU if there is one)."""
     out: OutPlace = None
-    """Folder for what is made."""
+    """The folder to write to."""
     overwrite: Flag = False
-    """Fit again what an earlier run has left in the folder."""
+    """Fit everything again, and replace an earlier run in the folder."""
     resume: Flag = False
-    """Skip what an earlier run in the folder has finished."""
+    """Skip signals that an earlier run in the folder has finished."""
     json: Flag = False
-    """Print one JSON document on stdout, and nothing else there."""
+    """Print one JSON document on stdout and nothing else."""
     progress: Annotated[bool, arg(help_behavior_hint="")] = True
-    """Show progress on stderr, which is the default, or not."""
+    """Show progress on stderr, or not (default: show it)."""
 
     def arguments(self, out: Path) -> dict[str, Any]:
         """The options as `staf.fit_many` and `staf.fit_windows` take them; refused where `out` may not be written."""

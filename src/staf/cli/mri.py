@@ -26,28 +26,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Mri(InverseOptions):
-    """Reconstruct a picture from part of its Fourier transform (k-space), as an accelerated MRI scan measures it.
+    """Reconstruct an image from a part of its Fourier transform (k-space), as an accelerated MRI scan measures it.
 
-    FILE holds complex Fourier coefficients, NPY of shape (rows, columns) or (coils, rows, columns), frequency zero in
-    the middle, and zeros where nothing was measured. With --acceleration, FILE is the picture itself instead: part of
-    its transform is taken, and the result is measured. The folder (runs/NAME-mri unless --out names another) gets the
-    reconstruction (.npy with a picture of it, or .png), model.safetensors, metrics.json and report.html. The
-    reconstruction is the fit's, or the zero-filled one, or that of wavelet-L1 or total variation where held-out
-    frequencies say that the fit is not better; the command says which.
+    FILE contains complex Fourier coefficients, as NPY of shape (rows, columns) or (coils, rows, columns), with
+    frequency zero in the middle and zeros where nothing was measured. With --acceleration, FILE is the image instead: a
+    part of its transform is measured first, and the result is compared with it. The folder (runs/NAME-mri unless --out
+    names another) gets the reconstruction (.npy with a picture of it, or .png), model.safetensors, metrics.json and
+    report.html. The reconstruction comes from the fitted field if that predicts held-out frequencies clearly better
+    than zero filling, wavelet-L1 and total variation, otherwise from one of these; the command says which.
     """
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
     """The measured coefficients as NPY; with --acceleration an image."""
     sensitivities: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
-    """What each coil sees of the picture, complex NPY of shape (coils, rows, columns)."""
+    """The sensitivities of the coils, complex NPY of shape (coils, rows, columns)."""
     acceleration: Number = None
-    """Take the file for the truth, and measure one in X columns of its transform."""
+    """FILE is the image: measure one in X columns of its transform, reconstruct, and compare."""
     coils: Count = None
-    """With --acceleration: how many coils there are around the picture (1 unless given)."""
+    """With --acceleration: the number of coils (default: 1)."""
     noise: Number = None
-    """With --acceleration: the standard deviation of noise in each coefficient, white being 1."""
+    """With --acceleration: the standard deviation of noise in each coefficient, where white is 1."""
     held_out: Annotated[float, arg(metavar="X")] = 0.05
-    """The share of frequencies that is held out of the fit, by which it stops and the result is chosen."""
+    """The share of frequencies that is held out of the fit, to choose when to stop and which result to return."""
 
 
 def options_for(words: Sequence[str]) -> type[object]:

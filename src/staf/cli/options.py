@@ -33,9 +33,9 @@ class BudgetOptions:
     steps: Count = None
     """Stop after this many optimiser steps."""
     seconds: Number = None
-    """Stop after this many seconds; the learning rate is scheduled over them."""
+    """Stop after this many seconds of training; the learning rate schedule spans them."""
     target_db: Number = None
-    """Stop once this PSNR is reached over all points."""
+    """Stop when this PSNR over all points is reached."""
 
     def budget(self) -> Budget:
         """The same for a plan."""
@@ -54,21 +54,21 @@ class FitOptions(BudgetOptions):
     """How a fit is run and where it goes."""
 
     seed: Count = None
-    """Same seed, same machine, same bits (0 if not given)."""
+    """Seed of all random numbers (default: 0); the same seed on the same machine gives the same result."""
     device: Device = None
-    """cpu, cuda or cuda:N; by default a GPU if there is one."""
+    """cpu, cuda or cuda:N (default: a GPU if there is one)."""
     out: OutFolder = None
-    """Folder for what is made."""
+    """The folder to write to."""
     overwrite: Flag = False
-    """Replace what an earlier run has left in the folder."""
+    """Replace an earlier run in the folder."""
     resume: Flag = False
-    """Continue where an interrupted run in the folder stopped."""
+    """Continue an interrupted run in the folder."""
     json: Flag = False
-    """Print one JSON document on stdout, and nothing else there."""
+    """Print one JSON document on stdout and nothing else."""
     explain: Flag = False
-    """Say what the plan chose, and why."""
+    """Print the choices of the plan and their reasons."""
     progress: Annotated[bool, arg(help_behavior_hint="")] = True
-    """Show progress on stderr, which is the default, or not."""
+    """Show progress on stderr, or not (default: show it)."""
 
     def device_name(self) -> str:
         """The device as torch spells it."""

@@ -32,27 +32,27 @@ class Overrides:
     """Parts of the plan that the user decides."""
 
     width: Count = None
-    """Neurons of each layer."""
+    """Number of neurons in each layer."""
     depth: Count = None
-    """Activated layers."""
+    """Number of activated layers."""
     terms: Count = None
-    """Sinusoids of each activation (staf)."""
+    """Number of sinusoids in each activation (staf)."""
     omega0: Number = None
-    """The first layer's frequency; otherwise it comes from the signal's spectrum."""
+    """Frequency of the first layer (default: from the spectrum of the signal)."""
     rate: Number = None
-    """The learning rate of all weights."""
+    """Learning rate."""
     batch: Count = None
-    """Points of each step."""
+    """Number of points in each step."""
     optimiser: Name = None
-    """adam, muon or soap, with the schedule that goes with it."""
+    """adam, muon or soap, each with its own schedule."""
     precision: Name = None
-    """Matrix products on a GPU: fp32, tf32, bf16x3 or tf32-then-bf16x3."""
+    """Precision of matrix products on a GPU: fp32, tf32, bf16x3 or tf32-then-bf16x3."""
     threads: Count = None
-    """Threads of the CPU."""
+    """Number of CPU threads."""
     config: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
-    """The config.json of another run: its network, recipe and seed."""
+    """Use the network, recipe and seed in the config.json of another run."""
     set: Annotated[UseAppendAction[tuple[str, ...]], arg(metavar="KEY=VALUE", help_behavior_hint="")] = ()
-    """Any other argument of the network or entry of the recipe; may be given several times."""
+    """Set any other argument of the network or entry of the recipe; can be given several times."""
 
     def words(self) -> tuple[str, ...]:
         """The same as words of a command line."""

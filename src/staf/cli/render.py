@@ -27,17 +27,17 @@ class RenderShared:
     """Options of `staf render` for every kind of signal."""
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
-    """A fitted field: the folder of a run, its model.safetensors, or the checkpoint of an interrupted one."""
+    """A fitted field: a run folder, a model.safetensors, or the checkpoint of an interrupted run."""
     out: OutFile = None
-    """What to write; its suffix decides the format. By default beside the field."""
+    """The file to write; its suffix is the format (default: a file beside the field)."""
     overwrite: Flag = False
-    """Replace it if it exists."""
+    """Replace the file if it exists."""
     device: Device = None
-    """cpu, cuda or cuda:N; by default a GPU if there is one."""
+    """cpu, cuda or cuda:N (default: a GPU if there is one)."""
     json: Flag = False
-    """Print one JSON document on stdout, and nothing else there."""
+    """Print one JSON document on stdout and nothing else."""
     progress: Annotated[bool, arg(help_behavior_hint="")] = True
-    """Show progress on stderr where it takes long, which is the default, or not."""
+    """Show progress on stderr if it takes long, or not (default: show it)."""
 
 
 class Render(RenderKind, RenderShared):

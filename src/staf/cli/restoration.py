@@ -49,7 +49,7 @@ class RestorationOptions(InverseOptions):
     file: Annotated[Positional[Path], arg(metavar="FILE")]
     """The image: PNG, JPEG, TIFF, WebP or NPY."""
     paper: Flag = False
-    """The paper's network and schedule instead of ours; STAF only."""
+    """Use the paper's network and schedule instead of the default (STAF only)."""
 
 
 @dataclass(frozen=True)

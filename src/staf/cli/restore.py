@@ -35,29 +35,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Restore(RestorationOptions):
-    """Restore a picture: fill in missing pixels, take blur away, make it finer, denoise it; or several of these.
+    """Restore an image: fill in missing pixels, deblur, enlarge, denoise, or several of these.
 
-    The picture is what was observed: blurred, then averaged down, then seen in part. With --evaluate, --keep
-    or --photons it is the truth instead: that is done to it first, and comparison.png shows what every method returns.
+    FILE is the observed image: blurred, then averaged down, then with missing pixels. With --evaluate, --keep or
+    --photons, FILE is the original instead: this is done to it first, and comparison.png compares the results with it.
     The folder (runs/NAME-restore unless --out names another) gets restored.png (or .tiff), model.safetensors,
-    metrics.json and report.html. restored.png is the fit's, or a classical method's where held-out pixels say that the
-    fit is not better; the command says which. --scale alone is `staf upscale`, and --photons alone `staf denoise`.
+    metrics.json and report.html. restored.png comes from the fitted field if that predicts held-out pixels clearly
+    better than the classical methods, otherwise from one of these; the command says which. --scale alone is `staf
+    upscale`, and --photons alone `staf denoise`.
     """
 
     mask: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
-    """An image of the same size as what is observed: white where pixels are missing."""
+    """An image of the size of the observed image, white where pixels are missing."""
     keep: Number = None
-    """Keep only this share of the pixels, at random, and measure against the image as it was."""
+    """Keep only this share of the pixels, at random, and compare the result with the image."""
     blur: Number = None
     """The image is blurred by a Gaussian with this standard deviation, in pixels of the result."""
     scale: Annotated[int | None, arg(aliases=["--factor"], metavar="N", help_behavior_hint="")] = None
-    """How many times finer the result is; with --evaluate it must divide the image's sides."""
+    """Enlarge by this factor; with --evaluate it must divide the image's sides."""
     photons: Number = None
-    """Add the noise of counting this many photons at full brightness, and measure against the image as it was."""
+    """Add the noise of a sensor that counts this many photons at full brightness, and compare with the image."""
     held_out: Annotated[float, arg(metavar="X")] = 0.05
-    """The share of what is observed that is held out of the fit, by which it stops and the result is chosen."""
+    """The share of the observation that is held out of the fit, to choose when to stop and which result to return."""
     evaluate: Flag = False
-    """Take the image for the truth: do to it what the other options say, restore that, and measure."""
+    """FILE is the original: apply the other options to it, restore it, and compare."""
 
 
 def options_for(words: Sequence[str]) -> type[object]:

@@ -25,24 +25,24 @@ FORMATS = (".png", ".pdf", ".svg", ".jpg", ".webp")
 
 @dataclass(frozen=True, kw_only=True)
 class Theory:
-    """Compute and draw a result of the theory, or an analysis, by its name; without a name, list them."""
+    """Compute and draw a result of the theory, or an analysis. Without a name, list all of them."""
 
     name: Annotated[Positional[str | None], arg(metavar="NAME", help_behavior_hint="")] = None
-    """Which result; none lists them all."""
+    """The name of the result."""
     field: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
-    """A fitted field to look at; by default a fresh network."""
+    """A fitted field to analyse (default: a network before training)."""
     signal: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
-    """An image or recording for the analyses; by default a small photograph, or a synthetic chord."""
+    """An image or recording for the analyses (default: a small photograph, or a synthetic chord)."""
     device: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")] = None
-    """Where the analyses compute: cpu or cuda."""
+    """Device of the analyses: cpu or cuda."""
     seed: Annotated[int, arg(metavar="N")] = 0
-    """Seed of the fresh network and of any sampling."""
+    """Seed of the network and of random samples."""
     out: OutFile = None
-    """The picture; by default runs/theory-NAME.png."""
+    """The figure to write (default: runs/theory-NAME.png)."""
     overwrite: Flag = False
-    """Replace the picture if it exists."""
+    """Replace the figure if it exists."""
     json: Flag = False
-    """Print one JSON document on stdout, and nothing else there."""
+    """Print one JSON document on stdout and nothing else."""
 
 
 def options_for(words: Sequence[str]) -> type[object]:

@@ -36,13 +36,13 @@ POSITIVE = ("views", "span", "spacing", "detector_size", "source_distance", "siz
 class Scan(InverseOptions):
     """Reconstruct a slice or a volume from its X-ray projections.
 
-    FILE holds line integrals (the logarithm of the counts without over those with the object): NPY of shape (views,
-    detectors), or (views, rows, columns) of a cone beam. With --evaluate, FILE is the object itself instead: it is
-    scanned first, and the result is measured. The folder (runs/NAME-tomography unless --out names another) gets
-    reconstruction.npy (.nii with the size of voxels where FILE is NIfTI or DICOM), in attenuation per unit of length, a
-    picture of it, model.safetensors, metrics.json and report.html. The reconstruction is the fit's, or that of filtered
-    backprojection or SART with total variation where held-out views say that the fit is not better; the command says
-    which.
+    FILE contains line integrals (the logarithm of the counts without the object divided by those with it), as NPY of
+    shape (views, detectors), or (views, rows, columns) for a cone beam. With --evaluate, FILE is the object instead: it
+    is scanned first, and the result is compared with it. The folder (runs/NAME-tomography unless --out names another)
+    gets reconstruction.npy (.nii with the size of voxels if FILE is NIfTI or DICOM), in attenuation per unit of length,
+    a picture of it, model.safetensors, metrics.json and report.html. The reconstruction comes from the fitted field if
+    that predicts held-out views clearly better than filtered backprojection and SART with total variation, otherwise
+    from one of these; the command says which.
     """
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
@@ -50,29 +50,29 @@ class Scan(InverseOptions):
     beam: Annotated[
         Literal["parallel", "fan", "cone"] | None, arg(metavar="{parallel,fan,cone}", help_behavior_hint="")
     ] = None
-    """The scanner: parallel for a slice and cone for a volume, unless given."""
+    """The scanner (default: parallel for a slice, cone for a volume)."""
     views: Count = None
-    """With --evaluate: how many views there are (60 unless given)."""
+    """With --evaluate: the number of views (default: 60)."""
     span: Number = None
-    """The angle that all views cover, in degrees: 180 for a parallel beam and 360 for the others, unless given."""
+    """The angle that all views cover together, in degrees (default: 180 for a parallel beam, 360 for the others)."""
     angles: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """The angle of each view in degrees, as NPY, instead of --span."""
     spacing: Number = None
-    """The side of a pixel or voxel, in the unit of all lengths (mm): the file's own, or 1."""
+    """The side of a pixel or voxel, in the unit of all lengths, usually mm (default: that of the file, or 1)."""
     detector_size: Number = None
-    """The width of a detector, where it stands: that of a pixel, enlarged as the beam enlarges it, unless given."""
+    """The width of a detector (default: that of a pixel, times the magnification of the beam)."""
     source_distance: Number = None
-    """From the source to the axis of rotation; for fan and cone beams."""
+    """For fan and cone beams: the distance from the source to the axis of rotation."""
     detector_distance: Number = None
-    """From the axis of rotation to the detector; for fan and cone beams."""
+    """For fan and cone beams: the distance from the axis of rotation to the detector."""
     size: Count = None
-    """Pixels along each side of the result: as many as a row has detectors, unless given."""
+    """Number of pixels along each side of the result (default: the number of detectors in a row)."""
     photons: Number = None
-    """With --evaluate: how many photons each ray has without the object; no noise unless given."""
+    """With --evaluate: the number of photons per ray without the object (default: no noise)."""
     held_out: Annotated[float, arg(metavar="X")] = 0.05
-    """The share of views that is held out of the fit, by which it stops and the result is chosen."""
+    """The share of views that is held out of the fit, to choose when to stop and which result to return."""
     evaluate: Flag = False
-    """Take the file for the truth: scan it, reconstruct it, and measure."""
+    """FILE is the object: scan it, reconstruct it, and compare."""
 
 
 def options_for(words: Sequence[str]) -> type[object]:

@@ -45,21 +45,21 @@ HELD_OUT = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class Upscale(RestorationOptions):
-    """Upscale an image.
+    """Enlarge an image.
 
     The folder (runs/NAME-upscale unless --out names another) gets upscaled.png (or .tiff), model.safetensors,
-    metrics.json and report.html. upscaled.png is the fit's, or that of bicubic or Lanczos interpolation where held-out
-    pixels say that the fit is not better; the command says which. With --evaluate the image is the truth instead: it is
-    averaged down first, and comparison.png shows what the field, bicubic and Lanczos bring back. Ctrl-C leaves a
-    checkpoint in the folder, and --resume continues from it.
+    metrics.json and report.html. upscaled.png comes from the fitted field if that predicts held-out pixels clearly
+    better than the other methods, otherwise from one of these; the command says which. With --evaluate, the image is
+    averaged down first, and comparison.png compares the results with it. Ctrl-C writes a checkpoint, from which
+    --resume continues.
     """
 
     scale: Annotated[int, arg(aliases=["--factor"], metavar="N")] = 4
-    """How many times finer; with --evaluate it must divide the image's sides."""
+    """The factor; with --evaluate it must divide the image's sides."""
     samples: Count = None
-    """Points a side of each pixel that the field is averaged over while it is fitted: 2, or 1 with --paper."""
+    """Average the field over N x N points of each pixel during training (default: 2, or 1 with --paper)."""
     evaluate: Flag = False
-    """Average the image down, upscale that, and measure against the image."""
+    """Average the image down, enlarge it again, and compare with the image."""
 
 
 def options_for(words: Sequence[str]) -> type[object]:

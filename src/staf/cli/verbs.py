@@ -46,27 +46,37 @@ CLASSICAL = ("image", "skimage")
 
 
 VERBS: dict[str, Verb] = {
-    "fit": Verb("staf.cli.fit", "fit a field to an image, recording, mesh, array or scene; writes a report"),
+    "fit": Verb("staf.cli.fit", "fit a field to an image, recording, mesh, video, array or scene; write a report"),
     "render": Verb(
         "staf.cli.render",
-        "draw a fitted field at any scale, size or crop; audio at any rate, a mesh at any resolution, a scene's views",
+        "render a fitted field: an image at any size, audio at any rate, a mesh at any resolution, a scene's views",
     ),
-    "export": Verb("staf.cli.export", "a fitted field, or a folder of them, as files that other programs open"),
-    "view": Verb("staf.cli.view", "a fitted field in the browser: zoom, derivatives, activations, sound, surfaces"),
-    "compare": Verb("staf.cli.compare", "fit several networks with the same budget; a table and a figure", (PLOT,)),
+    "export": Verb("staf.cli.export", "write a fitted field, or a folder of them, as files for other programs"),
+    "view": Verb(
+        "staf.cli.view", "show a fitted field in the browser: zoom, derivatives, activations, sound, surfaces"
+    ),
+    "compare": Verb(
+        "staf.cli.compare", "fit several networks with the same budget; write a table and a figure", (PLOT,)
+    ),
     "restore": Verb(
         "staf.cli.restore",
-        "fill in missing pixels, take blur away, make finer or denoise; or several of these",
+        "fill in missing pixels, deblur, enlarge or denoise an image, or several of these",
         (PLOT, CLASSICAL),
     ),
-    "tomography": Verb("staf.cli.tomography", "a slice or a volume from X-ray projections", (PLOT, CLASSICAL)),
-    "mri": Verb("staf.cli.mri", "a picture from part of its Fourier transform", (PLOT, CLASSICAL)),
-    "clone": Verb("staf.cli.clone", "part of a picture in another one, without a seam"),
-    "upscale": Verb("staf.cli.upscale", "an image at several times its resolution", (PLOT, CLASSICAL)),
+    "tomography": Verb(
+        "staf.cli.tomography", "reconstruct a slice or a volume from X-ray projections", (PLOT, CLASSICAL)
+    ),
+    "mri": Verb("staf.cli.mri", "reconstruct an image from a part of its Fourier transform", (PLOT, CLASSICAL)),
+    "clone": Verb("staf.cli.clone", "clone a part of an image into another without a visible seam"),
+    "upscale": Verb("staf.cli.upscale", "enlarge an image to several times its resolution", (PLOT, CLASSICAL)),
     "denoise": Verb("staf.cli.denoise", "denoise an image; stops by itself, no clean image needed", (PLOT, CLASSICAL)),
-    "inspect": Verb("staf.cli.inspect", "what a fitted field has learnt: parameters, activations, spectra", (PLOT,)),
-    "theory": Verb("staf.cli.theory", "the paper's results, computed and drawn by name", (PLOT,)),
-    "fit-many": Verb("staf.cli.fit_many", "fit a network to each image of a folder, many at once"),
-    "fit-windows": Verb("staf.cli.fit_windows", "fit a recording of any length, a small network for each window"),
-    "bench": Verb("staf.cli.bench", "how fast this machine trains and evaluates, beside the released formulas"),
+    "inspect": Verb(
+        "staf.cli.inspect", "show what a fitted field has learnt: parameters, activations, spectra", (PLOT,)
+    ),
+    "theory": Verb("staf.cli.theory", "compute and draw a result of the paper", (PLOT,)),
+    "fit-many": Verb("staf.cli.fit_many", "fit one network to each signal in a folder, many at once"),
+    "fit-windows": Verb("staf.cli.fit_windows", "fit a recording of any length, with a small network for each window"),
+    "bench": Verb(
+        "staf.cli.bench", "measure how fast this machine trains and evaluates, compared with the released formulas"
+    ),
 }

@@ -15,18 +15,18 @@ from staf.cli.terminal import Terminal
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """Show a fitted field in the browser; it is read again when its file changes. Ctrl-C ends it.
+    """Show a fitted field in the browser. Ctrl-C stops the server.
 
-    FIELD is the file of a field, the folder of a run, or what fit-many wrote, a folder (with or without --shards) or
-    a URL, whose fields are listed. The server answers on this machine alone, at an address with a secret.
+    FIELD is the file of a field, a run folder, or a folder or URL that fit-many wrote, whose fields are listed. The
+    page reloads when the file changes. The server is reachable only from this machine, at a secret address.
     """
 
     field: Annotated[Positional[str], arg(metavar="FIELD")]
-    """A fitted field, a folder that holds fitted fields, or the URL of a set."""
+    """A fitted field, a folder of fitted fields, or the URL of a set."""
     browse: Annotated[bool, arg(help_behavior_hint="")] = True
-    """Open the browser, which is the default, or only print the address."""
+    """Open the browser, or only print the address (default: open it)."""
     json: Flag = False
-    """Print one JSON document on stdout, and nothing else there."""
+    """Print one JSON document on stdout and nothing else."""
 
 
 def options_for(words: Sequence[str]) -> type[View]:

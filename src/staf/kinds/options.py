@@ -30,8 +30,8 @@ class FitKind:
     """Fit a field to a signal.
 
     The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, the reconstruction, history.csv,
-    metrics.json, config.json and report.html. Ctrl-C ends the training and writes what there is, and a
-    checkpoint from which --resume continues; a second one leaves at once.
+    metrics.json, config.json and report.html. Ctrl-C stops the training and writes the fit so far and
+    a checkpoint, from which --resume continues; a second Ctrl-C exits at once.
     """
 
     def open(self, path: Path) -> Signal:
@@ -66,7 +66,7 @@ class RenderKind:
 class ExportKind:
     """Write a fitted field as a file that other programs open, in the format of the file's suffix.
 
-    FIELD is the file of a field, the folder of a run, or of fit-many, whose fields are all exported.
+    FIELD is the file of a field, a run folder, or a folder of fit-many, whose fields are all exported.
     """
 
     def how(self) -> Document:

@@ -20,21 +20,21 @@ class Fit(FitKind):
     """Fit a field to a recording.
 
     The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, reconstruction.wav, history.csv,
-    metrics.json, config.json and report.html. Ctrl-C ends the training and writes what there is, and a
-    checkpoint from which --resume continues; a second one leaves at once.
+    metrics.json, config.json and report.html. Ctrl-C stops the training and writes the fit so far and
+    a checkpoint, from which --resume continues; a second Ctrl-C exits at once.
     """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Render(RenderKind):
-    """Play a fitted recording into a file, at any rate."""
+    """Write a fitted recording, or a part of it, to a file at any sample rate."""
 
     rate: Count = None
-    """Samples per second; by default those of the recording."""
+    """Samples per second (default: those of the recording)."""
     start: Number = None
-    """Seconds from the beginning at which to start."""
+    """Start, in seconds."""
     stop: Number = None
-    """Seconds from the beginning at which to stop."""
+    """Stop, in seconds."""
 
     def how(self, out: Path | None) -> Document:
         return {"rate": self.rate, "start": self.start or 0.0, "stop": self.stop}
@@ -48,13 +48,13 @@ class Render(RenderKind):
 
 @dataclass(frozen=True, kw_only=True)
 class Export(ExportKind):
-    """Write a fitted recording as WAV, FLAC, OGG or MP3, whole and never clipped.
+    """Write a fitted recording as WAV, FLAC, OGG or MP3. It is never clipped.
 
-    FIELD is the file of a field, the folder of a run, of fit-windows, or of fit-many, whose fields are all exported.
+    FIELD is the file of a field, a run folder, or a folder of fit-windows or fit-many, whose fields are all exported.
     """
 
     rate: Count = None
-    """Samples per second; by default those of the recording."""
+    """Samples per second (default: those of the recording)."""
 
     def how(self) -> Document:
         if self.rate is not None and self.rate < 1:

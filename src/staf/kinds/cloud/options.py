@@ -23,16 +23,16 @@ class Fit(FitKind):
     """Fit the signed distance to the surface of a point cloud with normals, by the eikonal equation.
 
     The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, reconstruction.ply (a mesh in the
-    cloud's own frame), history.csv, metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there,
-    and --resume continues from it.
+    cloud's own frame), history.csv, metrics.json, config.json and report.html. Ctrl-C writes a checkpoint, from which
+    --resume continues.
     """
 
     signed_distance: Flag = False
-    """What is fitted to clouds in any case; to a mesh it is fitted in place of its inside."""
+    """For meshes: fit the signed distance instead of inside and outside. Point clouds are always fitted so."""
     estimate_normals: Flag = False
-    """Find normals from neighbouring points, where the file has none."""
+    """Estimate normals from neighbouring points if the file has none."""
     resolution: Count = None
-    """Voxels along each side of the cube in which the mesh is found (128 if not given)."""
+    """Voxels along each side of the cube in which the mesh is extracted (default: 128)."""
 
     def open(self, path: Path) -> PointCloud:
         check_resolution(self.resolution)
@@ -52,13 +52,14 @@ class Fit(FitKind):
 
 @dataclass(frozen=True, kw_only=True)
 class Render(ShapeRender):
-    """Make a mesh of a fitted signed distance, at any resolution, in the frame and scale of the cloud, or a picture.
+    """Extract the surface of a fitted signed distance as a mesh, at any resolution, or draw a picture of it.
 
-    An --out that ends in .png, .tif, .tiff or .webp is a shaded picture, drawn without a screen.
+    The mesh is in the frame and scale of the point cloud. If --out ends in .png, .tif, .tiff or .webp, a shaded picture
+    is drawn; this needs no screen.
     """
 
     distance: Number = None
-    """Not the surface itself but one at this distance from it, in the cloud's own units; negative is inside."""
+    """Extract the surface at this distance instead, in the units of the point cloud; negative is inside."""
 
     def how(self, out: Path | None) -> Document:
         own = {} if self.distance is None else {"distance": self.distance}
@@ -75,5 +76,5 @@ class Render(ShapeRender):
 class Export(ShapeExport):
     """Write the surface of a fitted signed distance as PLY, OBJ, STL, GLB or OFF, in the frame of the cloud.
 
-    FIELD is the file of a field, or the folder of a run.
+    FIELD is the file of a field or a run folder.
     """

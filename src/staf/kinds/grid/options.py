@@ -25,14 +25,14 @@ class Fit(FitKind):
     """Fit a field to an array of 1 to 4 dimensions with any number of channels.
 
     The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, reconstruction.npy, history.csv,
-    metrics.json, config.json and report.html. Ctrl-C ends the training and writes what there is, and a
-    checkpoint from which --resume continues; a second one leaves at once.
+    metrics.json, config.json and report.html. Ctrl-C stops the training and writes the fit so far and
+    a checkpoint, from which --resume continues; a second Ctrl-C exits at once.
     """
 
     channels: Annotated[Literal["last", "none"] | None, arg(metavar="{last,none}", help_behavior_hint="")] = None
-    """Whether the last axis holds channels; by default it does if it has at most 16 entries."""
+    """Whether the last axis has channels (default: it does if it has at most 16 entries)."""
     max_pixels: Count = None
-    """Refuse files that announce more samples than this."""
+    """Refuse files with more samples than this."""
 
     def open(self, path: Path) -> Grid:
         from staf.kinds import open as open_signal
@@ -45,13 +45,13 @@ class Fit(FitKind):
 class Render(RenderKind):
     """Sample a fitted grid at any scale, size or crop, into an NPY file.
 
-    The file is written band by band, so that the array may be larger than memory.
+    The array can be larger than memory.
     """
 
     scale: Number = None
-    """Samples per sample of the fitted grid, along every axis."""
+    """Output samples per sample of the fitted grid, along every axis."""
     size: Size = None
-    """Samples along each axis, e.g. 128x128x64."""
+    """Number of samples along each axis, e.g. 128x128x64."""
     crop: Annotated[str | None, arg(metavar="A:B,C:D", help_behavior_hint="")] = None
     """Start and stop along each axis, in samples of the fitted grid; fractions are allowed."""
 
@@ -70,13 +70,13 @@ class Render(RenderKind):
 class Export(ExportKind):
     """Write a fitted grid as NPY, in the type and layout of the original.
 
-    FIELD is the file of a field, the folder of a run, or of fit-many, whose fields are all exported.
+    FIELD is the file of a field, a run folder, or a folder of fit-many, whose fields are all exported.
     """
 
     scale: Number = None
-    """Samples per sample of the fitted grid, along every axis."""
+    """Output samples per sample of the fitted grid, along every axis."""
     size: Size = None
-    """Samples along each axis, e.g. 128x128x64."""
+    """Number of samples along each axis, e.g. 128x128x64."""
 
     def how(self) -> Document:
         return {"size": parse_sizes(self.size), "scale": self.scale}

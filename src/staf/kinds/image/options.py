@@ -21,15 +21,15 @@ Size = Annotated[str | None, arg(metavar="WxH", help_behavior_hint="")]
 
 @dataclass(frozen=True, kw_only=True)
 class Fit(FitKind):
-    """Fit a field to an image; with a file of another kind before --help, the options of that kind are shown.
+    """Fit a field to an image. For the options of another kind of signal, give a file: staf fit bach.wav --help.
 
     The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, the reconstruction, history.csv,
-    metrics.json, config.json and report.html. Ctrl-C ends the training and writes what there is, and a
-    checkpoint from which --resume continues; a second one leaves at once.
+    metrics.json, config.json and report.html. Ctrl-C stops the training and writes the fit so far and
+    a checkpoint, from which --resume continues; a second Ctrl-C exits at once.
     """
 
     max_pixels: Count = None
-    """Refuse files that announce more pixels than this; raise it for pictures of hundreds of megapixels."""
+    """Refuse files with more pixels than this (default: 400 million)."""
 
     def open(self, path: Path) -> Signal:
         from staf.kinds import open as open_signal
@@ -39,19 +39,19 @@ class Fit(FitKind):
 
 @dataclass(frozen=True, kw_only=True)
 class Render(RenderKind):
-    """Draw a fitted picture at any scale, size or crop.
+    """Render a fitted image at any scale, size or crop.
 
-    PNG, TIFF and NPY are written band by band, so that the picture may be larger than memory.
+    PNG, TIFF and NPY files can be larger than memory.
     """
 
     scale: Number = None
-    """Pixels of the picture per pixel of the fitted image."""
+    """Output pixels per pixel of the fitted image."""
     size: Size = None
-    """Width and height of the picture in pixels, e.g. 1920x1080."""
+    """Width and height of the output in pixels, e.g. 1920x1080."""
     crop: Annotated[str | None, arg(metavar="L,T,R,B", help_behavior_hint="")] = None
     """Left, top, right, bottom in pixels of the fitted image; fractions are allowed."""
     pyramid: Flag = False
-    """Write a TIFF in tiles with smaller copies of itself, which viewers of large pictures open at once."""
+    """Write a tiled TIFF with smaller copies of the image, which viewers of large images open quickly."""
 
     def how(self, out: Path | None) -> Document:
         if self.pyramid and (out is None or out.suffix.lower() not in (".tif", ".tiff")):
@@ -72,13 +72,13 @@ class Render(RenderKind):
 
 @dataclass(frozen=True, kw_only=True)
 class Export(ExportKind):
-    """Write a fitted picture as PNG, TIFF, JPEG, WebP or NPY, with the bit depth and profile of the original.
+    """Write a fitted image as PNG, TIFF, JPEG, WebP or NPY, with the original's bit depth and colour profile.
 
-    FIELD is the file of a field, the folder of a run, or of fit-many, whose fields are all exported.
+    FIELD is the file of a field, a run folder, or a folder of fit-many, whose fields are all exported.
     """
 
     scale: Number = None
-    """Pixels of the picture per pixel of the fitted image."""
+    """Output pixels per pixel of the fitted image."""
     size: Size = None
     """Width and height in pixels, e.g. 1920x1080."""
 

@@ -26,22 +26,22 @@ class Opened(FitKind):
     """How the folder of a scene is opened."""
 
     downscale: Count = None
-    """Make photos this many times smaller on the way in."""
+    """Reduce photos by this factor before the fit."""
     background: Background = "auto"
-    """What transparent photos are put on, and what is seen where there is nothing. auto, the default: white, or where
-    photos have no transparency the colour of most of their borders."""
+    """The colour behind transparent photos and in empty space. auto (default): white; for opaque photos, the colour
+    that most of their borders have."""
     network: Annotated[Literal["grid", "mlp"], arg(help_behavior_hint="")] = "grid"
-    """grid: a hash grid with small perceptrons, the default; mlp: the paper's two perceptrons without a grid."""
+    """grid (default): a hash grid with small perceptrons; mlp: the paper's two perceptrons without a grid."""
     centre: Annotated[tuple[float, float, float] | None, arg(metavar="X Y Z", help_behavior_hint="")] = None
-    """The middle of the box that holds the scene, in its own units; by default where the cameras look."""
+    """Centre of the box that is fitted, in the units of the scene (default: where the cameras look)."""
     half: Number = None
-    """Half the side of the box that holds the scene, in its own units; by default 1.5 or from the cameras."""
+    """Half the side of the box that is fitted, in the units of the scene (default: 1.5, or from the cameras)."""
     ray_samples: Count = None
-    """Places along the box's diagonal at which rays are sampled (by default about one a pixel, up to 1024)."""
+    """Number of samples along the diagonal of the box (default: about one per pixel, up to 1024)."""
     subpixels: Count = None
-    """Rays along each side of a pixel, whose mean is its colour (by default 2 in long fits on a GPU, else 1)."""
+    """Rays along each side of a pixel; their mean is its colour (default: 2 in long fits on a GPU, otherwise 1)."""
     max_pixels: Count = None
-    """Refuse scenes whose photos have more pixels than this, together, once they are made smaller."""
+    """Refuse scenes whose photos together have more pixels than this, after --downscale."""
 
     def open(self, path: Path) -> Scene:
         from staf.kinds import open as open_signal
@@ -68,12 +68,12 @@ class Opened(FitKind):
 
 @dataclass(frozen=True, kw_only=True)
 class Fit(Opened):
-    """Fit a field of density and colour to a folder of photos with known cameras.
+    """Fit density and colour to a folder of photos with known camera poses.
 
-    The folder has transforms_train.json (Blender) or transforms.json (nerfstudio). What is written (to runs/NAME-MODEL
-    unless --out names another folder) is model.safetensors, reconstruction.png with the held-out views, history.csv,
-    metrics.json, config.json and report.html. Ctrl-C ends the training and writes what there is, and a
-    checkpoint from which --resume continues; a second one leaves at once.
+    FILE is a folder with transforms_train.json (Blender) or transforms.json (nerfstudio). The folder
+    (runs/NAME-MODEL unless --out names another) gets model.safetensors, reconstruction.png with the held-out views,
+    history.csv, metrics.json, config.json and report.html. Ctrl-C stops the training and writes the fit so far and
+    a checkpoint, from which --resume continues; a second Ctrl-C exits at once.
     """
 
     def resume_hint(self) -> str | None:
@@ -85,39 +85,39 @@ class Fit(Opened):
 
 @dataclass(frozen=True, kw_only=True)
 class Compare(Opened):
-    """Fit several networks to a scene with the same budget, and see who shows its held-out views best.
+    """Fit several networks to a scene with the same budget, and compare their held-out views.
 
     The folder (runs/NAME-compare unless --out names another) gets comparison.png, comparison.md and results/ with a
-    file for each network. Ctrl-C keeps what is finished; --resume continues with the rest.
+    file for each network. Ctrl-C keeps finished networks; --resume continues with the others.
     """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Render(RenderKind):
-    """Draw a fitted scene from any camera: a picture, a sheet, a film or arrays; or its surface, as a mesh.
+    """Render a fitted scene from any camera: as a picture, a video or arrays; or its surface, as a mesh.
 
-    By default the views that were held out are drawn. --out that ends in .mp4 or .gif is a film, in .npz arrays with
-    depths, in .ply, .obj, .stl, .glb or .off a mesh in the scene's own units.
+    By default the held-out views are rendered. The suffix of --out decides: .mp4 or .gif for a video, .npz for arrays
+    with depths, and .ply, .obj, .stl, .glb or .off for a mesh in the units of the scene.
     """
 
     path: Annotated[Literal["orbit"] | None, arg(metavar="orbit", help_behavior_hint="")] = None
     """orbit: a closed path around the scene."""
     camera: Annotated[Path | None, arg(metavar="FILE", help_behavior_hint="")] = None
-    """A transforms.json whose poses are drawn."""
+    """A transforms.json with the poses to render."""
     frames: Count = None
-    """Pictures of an orbit (120 if not given)."""
+    """Number of frames of an orbit (default: 120)."""
     size: Annotated[str | None, arg(metavar="WxH", help_behavior_hint="")] = None
-    """Width and height of the pictures; by default those of the photos."""
+    """Width and height of the pictures (default: those of the photos)."""
     views: Annotated[str | None, arg(metavar="I,J", help_behavior_hint="")] = None
-    """Only these of the held-out views, counted from 0."""
+    """Render only these held-out views, counted from 0."""
     subpixels: Count = None
-    """Rays along each side of a pixel, whose mean is its colour; by default as in the fit, and 1 is fastest."""
+    """Rays along each side of a pixel; their mean is its colour (default: as in the fit; 1 is fastest)."""
     depth: Flag = False
-    """Draw the depth in place of the colour: white is nearest, black is nothing."""
+    """Render the depth instead of the colour: white is near, black is empty."""
     resolution: Count = None
-    """Of a mesh: voxels along a side of the box (256 if not given)."""
+    """For a mesh: voxels along a side of the box (default: 256)."""
     level: Number = None
-    """Of a mesh: the share of light taken on 1/16 of the box's side where the surface is (0.5 if not given)."""
+    """For a mesh: the share of light absorbed over 1/16 of the box's side, at the surface (default: 0.5)."""
 
     def how(self, out: Path | None) -> dict[str, Any]:
         of_mesh = {"resolution": self.resolution, "level": self.level}
@@ -151,11 +151,11 @@ class Render(RenderKind):
 class Export(ExportKind):
     """Write a fitted scene as a mesh (PLY, OBJ, STL, GLB, OFF) in its own units, or its held-out views as pictures.
 
-    FIELD is the file of a field, or the folder of a run.
+    FIELD is the file of a field or a run folder.
     """
 
     resolution: Count = None
-    """Of a mesh: voxels along a side of the box (256 if not given)."""
+    """For a mesh: voxels along a side of the box (default: 256)."""
 
     def how(self) -> dict[str, Any]:
         return {} if self.resolution is None else {"resolution": self.resolution}

@@ -27,22 +27,22 @@ class Fit(FitKind):
     """Fit a field to the inside of a watertight mesh.
 
     The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, reconstruction.ply, history.csv,
-    metrics.json, config.json and report.html. Ctrl-C ends the training and writes what there is, and a
-    checkpoint from which --resume continues; a second one leaves at once.
+    metrics.json, config.json and report.html. Ctrl-C stops the training and writes the fit so far and
+    a checkpoint, from which --resume continues; a second Ctrl-C exits at once.
     """
 
     resolution: Count = None
-    """Voxels along the longest side."""
+    """Number of voxels along the longest side (default: 256)."""
     repair: Flag = False
-    """Weld seams, drop repeated faces and close holes before fitting."""
+    """Weld seams, drop repeated faces and close holes before the fit."""
     allow_open: Flag = False
-    """Take a surface with holes as it is; the inside is where its winding number says."""
+    """Use a surface with holes unchanged; its winding number decides what is inside."""
     near_surface: Annotated[float | None, arg(metavar="SHARE", help_behavior_hint="")] = None
-    """Make voxels near the surface this share of those that are fitted, between 0 and 1; measures still see all."""
+    """Share of those that are fitted, between 0 and 1, that lie near the surface; metrics include all voxels."""
     band: Count = None
-    """With --near-surface: how many voxels from the surface are near it (2 if not given)."""
+    """With --near-surface: the largest distance from the surface, in voxels (default: 2)."""
     signed_distance: Flag = False
-    """Fit the signed distance to 100,000 points on the mesh, by the eikonal equation, in place of its inside."""
+    """Fit the signed distance to 100,000 points on the mesh, by the eikonal equation, instead of inside and outside."""
 
     def open(self, path: Path) -> Shape:
         if self.near_surface is None and self.band is not None:
@@ -99,21 +99,22 @@ class Fit(FitKind):
 
 @dataclass(frozen=True, kw_only=True)
 class Render(RenderKind):
-    """Make a mesh of a fitted shape, at any resolution, in the frame and scale of the original, or a picture of it.
+    """Extract the surface of a fitted shape as a mesh, at any resolution, or draw a picture of it.
 
-    An --out that ends in .png, .tif, .tiff or .webp is a shaded picture, drawn without a screen.
+    The mesh is in the frame and scale of the original. If --out ends in .png, .tif, .tiff or .webp, a shaded picture is
+    drawn; this needs no screen.
     """
 
     resolution: Count = None
-    """Voxels along the longest side; by default those of the fit."""
+    """Number of voxels along the longest side (default: as in the fit)."""
     pixels: Count = None
-    """Side of a picture (512 if not given)."""
+    """For a picture: its side in pixels (default: 512)."""
     azimuth: Number = None
-    """Degrees around the upward axis from which a picture is seen (30 if not given)."""
+    """For a picture: the viewing angle around the upward axis, in degrees (default: 30)."""
     elevation: Number = None
-    """Degrees above from which a picture is seen (15 if not given)."""
+    """For a picture: the viewing angle from above, in degrees (default: 15)."""
     up: Annotated[Literal["x", "y", "z"] | None, arg(metavar="{x,y,z}", help_behavior_hint="")] = None
-    """The axis that is upward in a picture (y if not given)."""
+    """For a picture: the upward axis (default: y)."""
 
     def how(self, out: Path | None) -> Document:
         check_resolution(self.resolution)
@@ -139,12 +140,11 @@ class Render(RenderKind):
 class Export(ExportKind):
     """Write a fitted shape as PLY, OBJ, STL, GLB or OFF, in the frame and scale of the original.
 
-    FIELD is the file of a field, or the folder of a run. Marching cubes runs in slabs, so that memory follows the
-    surface and not the volume.
+    FIELD is the file of a field or a run folder. Memory depends on the surface, not on the volume.
     """
 
     resolution: Count = None
-    """Voxels along the longest side; by default those of the fit."""
+    """Number of voxels along the longest side (default: as in the fit)."""
 
     def how(self) -> Document:
         check_resolution(self.resolution)

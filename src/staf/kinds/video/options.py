@@ -26,22 +26,22 @@ Seconds = Annotated[float | None, arg(metavar="SECONDS", help_behavior_hint="")]
 
 @dataclass(frozen=True, kw_only=True)
 class Fit(FitKind):
-    """Fit a field of time and place to a video (MP4, MOV, WebM, Matroska, AVI, GIF).
+    """Fit a function of time and position to a video (MP4, MOV, WebM, Matroska, AVI, GIF).
 
     The folder (runs/NAME-MODEL unless --out names another) gets model.safetensors, reconstruction.mp4, history.csv,
-    metrics.json, config.json and report.html. Ctrl-C leaves a checkpoint there, and --resume continues from it.
+    metrics.json, config.json and report.html. Ctrl-C writes a checkpoint, from which --resume continues.
     """
 
     start: Seconds = None
-    """Leave out what is before this second of the file."""
+    """Start at this second of the file."""
     stop: Seconds = None
-    """Leave out what is from this second on."""
+    """Stop at this second of the file."""
     every: Count = None
-    """Take every N-th frame only."""
+    """Use only every N-th frame."""
     size: Size = None
-    """Make frames this large on the way in, e.g. 320x180."""
+    """Resize frames to this size before the fit, e.g. 320x180."""
     max_pixels: Count = None
-    """Refuse videos of more pixels than this, over all frames."""
+    """Refuse videos with more pixels than this, over all frames."""
 
     def open(self, path: Path) -> Video:
         from staf.kinds.video.signal import Video
@@ -64,20 +64,20 @@ class Fit(FitKind):
 
 @dataclass(frozen=True, kw_only=True)
 class Render(RenderKind):
-    """Write a fitted video as MP4, GIF or NPY, at any frame rate, speed and size, or one moment of it as a picture."""
+    """Render a fitted video as MP4, GIF or NPY, at any frame rate, speed and size, or one moment as a picture."""
 
     rate: Number = None
-    """Frames a second of the film; by default those of the fitted video."""
+    """Frames per second of the output (default: those of the fitted video)."""
     speed: Number = None
-    """How fast time passes: 0.25 is four times slower (1 if not given)."""
+    """Playback speed: 0.25 is four times slower (default: 1)."""
     start: Seconds = None
-    """Where the film begins, in seconds of the fitted video."""
+    """Start, in seconds of the fitted video."""
     stop: Seconds = None
-    """Where it ends."""
+    """Stop, in seconds of the fitted video."""
     at: Seconds = None
-    """One moment alone, as a picture: name it with --out, ending in .png, .jpg, .tif or .webp."""
+    """Render one moment as a picture; --out must end in .png, .jpg, .tif or .webp."""
     scale: Number = None
-    """Pixels per pixel of the fitted frames."""
+    """Output pixels per pixel of the fitted frames."""
     size: Size = None
     """Width and height of the frames in pixels, e.g. 1920x1080."""
     crop: Annotated[str | None, arg(metavar="L,T,R,B", help_behavior_hint="")] = None
@@ -104,13 +104,13 @@ class Render(RenderKind):
 class Export(ExportKind):
     """Write a fitted video as MP4, GIF or NPY.
 
-    FIELD is the file of a field, or the folder of a run.
+    FIELD is the file of a field or a run folder.
     """
 
     rate: Number = None
-    """Frames a second; by default those of the fitted video."""
+    """Frames per second (default: those of the fitted video)."""
     scale: Number = None
-    """Pixels per pixel of the fitted frames."""
+    """Output pixels per pixel of the fitted frames."""
     size: Size = None
     """Width and height of the frames in pixels."""
 
