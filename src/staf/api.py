@@ -36,11 +36,12 @@ __all__ = ["Fit", "FittedField", "as_callbacks", "as_signal", "choose_device", "
 
 
 class Fit:
-    """The outcome of `staf.fit`: the field, its measures, the history, and the signal beside its reconstruction.
+    """The result of `staf.fit`: the field, its metrics and history, and the signal with its reconstruction.
 
-    `start` holds the activations' own tensors as they were before the first step, by name; `from_seed` says whether
-    the field was built from the plan and the seed, and not given. `returned` says which result a restoration has chosen
-    for the reconstruction, and why; otherwise it is None.
+    Attributes:
+        start: the tensors of the activations before the first step, by name.
+        from_seed: whether the field was built from the plan and the seed (and not given).
+        returned: for restorations, which result was chosen for the reconstruction, and why; otherwise None.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class Fit:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """Measures of the final weights: one fresh pass over all points, clamped, peak 1."""
+        """Metrics of the final weights over all points; values are clamped and the peak is 1."""
         return self.result.metrics
 
     @property
@@ -100,7 +101,7 @@ class Fit:
 
     @property
     def stopped(self) -> str:
-        """Why training ended."""
+        """Why the training ended."""
         return self.result.stopped
 
     @property
@@ -111,12 +112,12 @@ class Fit:
         return self._reconstruction
 
     def return_instead(self, signal: Signal, note: str) -> None:
-        """Take `signal` for the reconstruction, and say why: a restoration may do better than its field alone."""
+        """Replace the reconstruction by `signal`, with a note that says why; restorations use this."""
         self._reconstruction, self.returned = signal, note
         self.notes.append(note)
 
     def render(self, **how: Any) -> Any:
-        """The fitted signal at another scale, size or crop."""
+        """Render the fitted signal at another scale, size or crop."""
         return self.field.render(**how)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -124,14 +125,14 @@ class Fit:
         return self.field.save(path)
 
     def plot(self) -> Figure:
-        """The PSNR of every step as a figure; `savefig(path)` writes it."""
+        """A figure of the PSNR of every step; `savefig(path)` writes it."""
         from staf.figures import psnr_curve
 
         architecture = getattr(self.module, "architecture", None) or {}
         return psnr_curve({architecture.get("name", type(self.module).__name__): self.history})
 
     def report(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report alone: one HTML file with everything in it."""
+        """Write only the report, as one HTML file."""
         from staf._files import atomic_write
         from staf.reports.measures import measures
         from staf.reports.page import report_html
@@ -140,11 +141,11 @@ class Fit:
         return Path(path)
 
     def view(self, *, height: int = 560) -> EmbeddedPage:
-        """The field as a page that a notebook shows: zoom, derivatives, activations with sliders."""
+        """Show the field in a notebook: zoom, derivatives, activations with sliders."""
         return self.field.view(height=height)
 
     def to(self, device: torch.device | str) -> Fit:
-        """Move the field; the data stays where it is."""
+        """Move the field to a device; the data is not moved."""
         self.field.to(device)
         return self
 
@@ -173,14 +174,26 @@ def fit(
 ) -> Fit:
     """Fit a field to a signal.
 
-    `source` is a path, an array, a tensor, a PIL image, a signal from `staf.open`, or a task. Without `field` and
-    `recipe` the best plan for the signal and the budget is used. The budget is `steps`, `seconds` or `target_db`,
-    whichever is reached first. The same `seed` on the same CPU gives the same bits. `resume` continues from the
-    checkpoint of an interrupted fit, with its seed, recipe and budget; another budget is refused. `callbacks` are
-    functions of a `State`, one or several, called after each group of steps.
+    Without `field`, `recipe` and `plan`, the default plan for the signal, the budget and the device is used. The budget
+    is `steps`, `seconds` or `target_db`, whichever is reached first. The same seed on the same CPU gives the same bits.
 
-    Ctrl-C writes a checkpoint and raises `Interrupted`. With `keep_when_stopped` it ends the training instead: the fit
-    so far is measured and returned, with `fit.result.checkpoint` to resume from; a second Ctrl-C raises.
+    Args:
+        source: a path, an array, a tensor, a Pillow image, a signal from `staf.open`, or a task.
+        field: the network, any module from (n, d) coordinates to (n, c) values.
+        recipe: how to train.
+        plan: a network and a recipe, for example from `staf.plans`.
+        steps: stop after this many steps.
+        seconds: stop after this many seconds of training.
+        target_db: stop when this PSNR over all points is reached.
+        seed: of the starting weights and the batches.
+        device: by default a GPU if there is one.
+        progress: whether to show progress on stderr (default: yes, as a bar in a terminal or a notebook).
+        callbacks: one function of a `State`, or several, called after each group of steps.
+        checkpoint: the checkpoint file; if given, it is also written once a minute. By default, an interrupted fit
+            writes one in the current folder.
+        resume: the checkpoint of an interrupted fit. Its seed, recipe and budget are used; another budget is an error.
+        keep_when_stopped: whether Ctrl-C ends the training, so that the fit so far is measured and returned, with
+            `fit.result.checkpoint` to resume from. Otherwise Ctrl-C writes a checkpoint and raises `Interrupted`.
 
     >>> import numpy as np, staf
     >>> picture = np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)
@@ -247,7 +260,7 @@ def fit(
 
 
 def load(path: str | os.PathLike[str], module: nn.Module | None = None) -> FittedField:
-    """Open a fitted field from its file alone; `module` is needed only for networks that are not the library's."""
+    """Open a fitted field from its file. Networks that are not from this library also need `module`."""
     loaded, metadata = file.load_field(path, module)
     return FittedField(loaded.eval(), metadata)
 

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class FittedField(nn.Module):
-    """A trained network together with what its coordinates and values mean.
+    """A trained network together with the meaning of its coordinates and values.
 
-    Calling it maps coordinates (n, d) in [-1, 1] to values (n, c) in the signal's own units. `module` is the network,
-    whose outputs are scaled to the signal's range; `metadata` is what the file says of it. It is a module itself:
-    `state_dict`, `parameters` and `to` work as usual, and it can be a part of a larger one.
+    Calling it maps coordinates (n, d) in [-1, 1] to values (n, c) in the signal's own units. `module` is the network;
+    its outputs are scaled to the value range of the signal. `metadata` is the description in its file. A fitted field
+    is a `torch.nn.Module`: `state_dict`, `parameters` and `to` work as usual, and it can be part of a larger module.
     """
 
     def __init__(self, module: nn.Module, metadata: dict[str, Any]) -> None:
@@ -45,12 +45,12 @@ class FittedField(nn.Module):
 
     @property
     def convention(self) -> Convention:
-        """Where samples sit on a grid: `centres` or `ends`."""
+        """The positions of samples on a grid: `centres` or `ends`."""
         return "ends" if self.metadata.get("convention") == "ends" else "centres"
 
     @property
     def signal(self) -> Any:
-        """An empty signal of the kind that was fitted: its shape, depth and range, without the data."""
+        """The fitted signal without its data: its kind, shape, depth and value range."""
         if self._signal is None:
             from staf.kinds import from_metadata
 
@@ -66,14 +66,14 @@ class FittedField(nn.Module):
         return self._signal
 
     def forward(self, coordinates: Tensor | np.ndarray) -> Tensor:
-        """Values (n, c) at coordinates (n, d), a tensor or an array, differentiable."""
+        """Values (n, c) at coordinates (n, d), which are a tensor or an array; differentiable."""
         parameter, points = next(self.module.parameters()), torch.as_tensor(coordinates)
         return self._transform().values(self.module(points.to(parameter.device, parameter.real.dtype)))
 
     def predict(self, coordinates: Tensor | np.ndarray, chunk: int | None = None) -> Tensor:
-        """The same without gradients, `chunk` points at a time (by default 65,536, and four times as many on a GPU).
+        """Values without gradients, `chunk` points at a time (default: 65,536, and 262,144 on a GPU).
 
-        On a GPU, a call for few points that is repeated is recorded and replayed; see `staf.training.replay`.
+        On a GPU, a repeated call for few points is recorded and replayed; see `staf.training.replay`.
         """
         parameter = next(self.module.parameters())
         device, dtype = parameter.device, parameter.real.dtype
@@ -82,19 +82,19 @@ class FittedField(nn.Module):
         return in_chunks(lambda part: values(evaluate(part.to(device, dtype))), torch.as_tensor(coordinates), chunk)
 
     def gradient(self, coordinates: Tensor | np.ndarray) -> Tensor:
-        """d value / d position, exact, (n, c, d), in the signal's own units: per pixel, per second."""
+        """The exact gradient d value / d position, (n, c, d), in the signal's own units: per pixel, per second."""
         return derivatives.gradient(self, torch.as_tensor(coordinates), units=self._units())
 
     def divergence(self, coordinates: Tensor | np.ndarray) -> Tensor:
-        """sum_k d value_k / d position_k, exact, (n,), of a field with as many values as coordinates."""
+        """The exact divergence sum_k d value_k / d position_k, (n,), of a field with as many values as coordinates."""
         return derivatives.divergence(self, torch.as_tensor(coordinates), units=self._units())
 
     def laplacian(self, coordinates: Tensor | np.ndarray) -> Tensor:
-        """sum_k d^2 value / d position_k^2, exact, (n, c), in the signal's own units."""
+        """The exact Laplacian sum_k d^2 value / d position_k^2, (n, c), in the signal's own units."""
         return derivatives.laplacian(self, torch.as_tensor(coordinates), units=self._units())
 
     def render(self, **how: Any) -> Any:
-        """A signal of the kind that was fitted, at any scale, size or crop; see the signal's own `render`."""
+        """A signal of the fitted kind, at any scale, size or crop; see the `render` of that kind for the arguments."""
         # Coordinates are made where they are used.
         how = {"device": next(self.module.parameters()).device, **how}
         return self.signal.render(self.predict, convention=self.convention, **how)
@@ -110,22 +110,22 @@ class FittedField(nn.Module):
         return Path(path)
 
     def export(self, path: str | os.PathLike[str], *, half: bool = False) -> Path:
-        """Write the field for other programs, by the suffix: .html (a page), .onnx, .c, .glsl or .wgsl.
+        """Write the field for other programs. The suffix is the format: .html (a page), .onnx, .c, .glsl or .wgsl.
 
-        `half` is for pages: large matrices in float16, at half the size.
+        For pages, `half` stores large matrices as float16, which halves the size.
         """
         from staf.viewer import export
 
         return export(self, path, half=half)
 
     def view(self, *, height: int = 560) -> EmbeddedPage:
-        """The field as a page that a notebook shows; `staf view FILE` opens one in the browser."""
+        """Show the field in a notebook; `staf view FILE` shows it in the browser."""
         from staf.viewer import embedded
 
         return embedded(self, height=height)
 
     def to(self, *args: Any, **kwargs: Any) -> FittedField:
-        """Move it, or compute in float64 (float32): `field.to("cuda")`, `field.to(torch.float64)`."""
+        """Move the field to a device, or change its precision: `field.to("cuda")`, `field.to(torch.float64)`."""
         try:
             device, dtype = torch._C._nn._parse_to(*args, **kwargs)[:2]
         except RuntimeError:

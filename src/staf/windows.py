@@ -25,7 +25,7 @@ WINDOWS = "windows.json"
 
 
 class WindowedField:
-    """Fields of overlapping windows of one recording; `signal` is the whole recording, without its samples.
+    """The fields of overlapping windows of a recording; `signal` is the whole recording without its samples.
 
     >>> import staf
     >>> import numpy as np
@@ -62,7 +62,7 @@ class WindowedField:
 
 
 class WindowedFit:
-    """The outcome of `fit_windows`: the field, its measures over the whole recording, and those of each window."""
+    """The result of `fit_windows`: the field, its metrics over the whole recording, and those of each window."""
 
     def __init__(self, field: WindowedField, signal: Audio, window_metrics: list[dict[str, float]], notes: list[str]):
         self.field, self.signal, self.window_metrics = field, signal, window_metrics
@@ -101,11 +101,11 @@ def fit_windows(
     at_once: int | None = None,
     progress: bool | None = None,
 ) -> WindowedFit:
-    """Fit a recording of any length with one small network for each window of about `seconds`.
+    """Fit a recording of any length, with one small network for each window of about `seconds`.
 
-    Neighbours share `overlap` seconds, over which they are cross-faded. Every window is scaled by the peak of the
-    whole. `plan` builds and trains the network of a window; by default `plans.audio_window`. The other arguments are
-    those of `fit_many`; with `out` each window is on disk as soon as it is done, and `resume` continues from there.
+    Neighbouring windows overlap by `overlap` seconds and are cross-faded there. Every window is divided by the peak of
+    the whole recording. `plan` is the plan of a window, by default `plans.audio_window`. The other arguments are those
+    of `fit_many`: with `out`, each window is written as soon as it is finished, and `resume` continues a stopped run.
 
     >>> import numpy as np
     >>> audio = Audio(np.sin(np.arange(300) * 0.1), rate=100)
@@ -146,7 +146,7 @@ def fit_windows(
 
 
 def load_windows(folder: str | os.PathLike[str]) -> WindowedField:
-    """Open what `fit_windows(out=...)` or `save` has written."""
+    """Open a field that `fit_windows(out=...)` or `save` wrote."""
     opened = FieldFolder(folder)
     try:
         described = Windows.of(opened.read_document(WINDOWS))

@@ -30,10 +30,10 @@ from staf.training.progress import Progress, choose_mode
 
 @dataclass
 class ManyFits:
-    """The outcome of `fit_many`: fits by name, in the order given, and a sentence for each signal that failed.
+    """The result of `fit_many`: fits by name, in the given order, and a sentence for each signal that failed.
 
-    With an output folder the fits are on disk and `fits` holds none of them; `files` says where each is. Fields in
-    shards have no files of their own: `staf.FieldSet(place)` reads them.
+    With an output folder, the fits are on disk: `files` has their paths, and `fits` is empty. Fields in shards have no
+    files of their own; `staf.FieldSet(place)` reads them.
     """
 
     fits: dict[str, Fit] = field(default_factory=dict)
@@ -81,32 +81,34 @@ def fit_many(
     tags: Sequence[Mapping[str, Any]] | None = None,
     progress: bool | None = None,
 ) -> ManyFits:
-    """Fit each signal with a network of its own, many at once; each equals `staf.fit` of it alone by the same plan.
+    """Fit one network to each signal, many at once; each result equals that of `staf.fit` with the same plan.
 
-    Every network starts from `seed`. By default a plan looks at sizes and not at spectra, and signals whose sizes
-    differ by less than a factor of two share the plan of the smallest, so that the weights of a data set are
-    comparable; `plan_by="spectrum"` gives each signal a plan of its own, by all that is in it. `model` names the
-    network ("staf" by default), or `plan` gives network and recipe. Signals whose networks and recipes are equal train
-    together, as many as memory holds or `at_once` says (halved when memory runs out); networks that read their signal
-    (INCODE) train one after another. Each signal gets its own task and measures, as in `staf.fit`. Batches are full by
-    default.
+    Signals with equal networks and recipes train together. Every network starts from `seed`. Batches are full by
+    default. A signal that cannot be read is reported in `failures`, and the others are fitted.
 
-    The budget is `steps` of each network, `seconds` or `target_db`, whichever is reached first. `seconds` is the time
-    of each group that trains together, so that all of them take that times the number of groups. A network that has
-    reached the target keeps those weights while others of its group train on. `callbacks` are called with a `State` for
-    each network after each group of steps, which has its `name`; `on_plan(plan, names)` once before the training for
-    the signals that share a plan.
-
-    A source is what `staf.open` takes, or a function without arguments that returns it, for what shall be read or made
-    when its turn comes. Signals that cannot be read are reported in `failures`, and the others are fitted. With `out`
-    each finished field is written to `out/fields/NAME.safetensors` and listed in `out/index.json`. `resume` skips those
-    that are there, which must have been fitted with the same seed, recipe and network.
-
-    With `shards`, or where `out` is a URL, fields are written many in a file, with one index, for sets of thousands and
-    more (`staf.FieldSet`). Each then depends on its own signal alone: signals of one size have one plan, the budget is
-    `steps`, and on a CPU networks train one by one unless `at_once` is given. `tags` are data by name for each signal,
-    such as its label. `cluster` trains them on the workers of a Ray cluster: "local" starts one on this machine, "auto"
-    finds one that runs, or its address.
+    Args:
+        sources: what `staf.open` takes, or functions without arguments that return it when it is needed.
+        recipe: how to train; by default the plan chooses.
+        plan: network and recipe for all signals.
+        model: the name of the network, by default "staf".
+        plan_by: "size" plans by the size of signals only, and signals whose sizes differ by less than a factor of two
+            share the plan of the smallest, so that weights can be compared; "spectrum" plans each signal as `staf.fit`.
+        steps: steps of each network.
+        seconds: training time of each group of networks that train together.
+        target_db: a network that reaches this PSNR keeps these weights, and the others of its group continue.
+        callbacks: called with a `State` for each network after each group of steps; `State.name` is its name.
+        on_plan: `on_plan(plan, names)` is called before the training, once for the signals that share a plan.
+        out: a folder for `fields/NAME.safetensors` and `index.json`, or a URL. Without it, fits stay in memory.
+        resume: skip signals that are finished in `out`; seed, recipe and network must be the same.
+        overwrite: fit all signals again.
+        at_once: how many networks train together; by default as many as fit in memory. Networks that read their signal
+            (INCODE) always train one after another.
+        shards: write many fields in each file, with one index, for sets of thousands (`staf.FieldSet`); also used if
+            `out` is a URL. A field then depends on its own signal only: the budget must be `steps`, and on a CPU
+            networks train one by one unless `at_once` is given.
+        cluster: train on the workers of a Ray cluster: "local" starts one on this machine, "auto" uses a running one,
+            or its address.
+        tags: data for each signal by name, such as its label.
 
     >>> import numpy as np, staf
     >>> pictures = [np.full((4, 4, 3), value, dtype=np.uint8) for value in (10, 200)]

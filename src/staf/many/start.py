@@ -63,23 +63,23 @@ def learn_start(
     device: torch.device | str | None = None,
     progress: bool | None = None,
 ) -> Plan:
-    """A plan whose network starts from learnt weights, for fits of few steps.
+    """Learn starting weights from signals, for fits of few steps; returns a plan that uses them.
 
-    Without `recipe` it also steps with learnt rates (Meta-SGD), for very few steps. From a start theta, signal i is
-    fitted by gradient descent with a rate for each parameter,
+    Without `recipe`, a learning rate for each parameter is learnt as well (Meta-SGD), for very few steps. From a start
+    theta, signal i is fitted by gradient descent,
 
         phi_0 = theta,   phi_{k+1} = phi_k - r * grad L_i(phi_k),
 
-    and each of `rounds` rounds moves theta and r down the gradient of the mean of L_i(phi_steps) over `at_once`
-    signals, through all steps (MAML with learnt rates; Adam, with a cosine schedule). Memory grows with `steps` and
-    `at_once`.
+    with learnt rates r. Each of `rounds` rounds moves theta and r along the gradient of the mean of L_i(phi_steps) over
+    `at_once` signals, through all steps (MAML with learnt rates; Adam with a cosine schedule). Memory grows with
+    `steps` and `at_once`.
 
-    With `recipe`, signals are fitted by `steps` steps of that recipe, and each round moves theta towards the mean of
-    `at_once` fits, by a part of the way that falls linearly from all of it to none (Reptile): for some tens of steps.
-    A recipe of Muon, 25 steps, 64 fits at once and 30 rounds are a good beginning on a GPU.
+    With `recipe` (Reptile), signals are fitted with `steps` steps of the recipe, and each round moves theta towards the
+    mean of `at_once` fits, by a fraction that falls linearly from one to zero. Use it for some tens of steps; on a GPU,
+    start with a recipe of Muon, 25 steps, 64 fits at once and 30 rounds.
 
-    Signals are visited in epochs of shuffled order, and must have the same size. Fit others with the plan that is
-    returned, `fit_many(others, plan=start)`, and measure on signals that were not in `sources`.
+    Signals are visited in shuffled epochs and must have the same size. Fit other signals with the returned plan,
+    `fit_many(others, plan=start)`, and measure on signals that were not in `sources`.
 
     >>> import numpy as np
     >>> pictures = [np.full((4, 4), value, dtype=np.uint8) for value in (150, 200, 250)]
@@ -179,7 +179,7 @@ def _with_rates(field: nn.Module, rates: Tensors) -> nn.Module:
 
 
 def save_start(start: Plan, path: str | os.PathLike[str]) -> Path:
-    """Write a learnt start as one safetensors file, which `load_start` reads."""
+    """Write a learnt start to a safetensors file, which `load_start` reads."""
     field = start.field()
     tensors = {WEIGHTS + name: tensor for name, tensor in field.state_dict().items()}
     if start.recipe.optimiser == "learnt":
@@ -194,7 +194,7 @@ def save_start(start: Plan, path: str | os.PathLike[str]) -> Path:
 
 
 def load_start(path: str | os.PathLike[str]) -> Plan:
-    """The plan of a file that `save_start` wrote: its weights, its recipe, and its rates if it has any."""
+    """The plan in a file that `save_start` wrote, with its weights, its recipe, and its learnt rates if it has any."""
     header = read_header(path)
     recipe, notes = header.metadata.get("recipe"), header.metadata.get("notes") or ["of a file"]
     if header.metadata.get("kind") != "start" or not isinstance(recipe, dict):

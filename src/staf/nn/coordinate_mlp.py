@@ -30,12 +30,12 @@ class CoordinateMLP(nn.Module):
     The first layer, on coordinates, is computed in the weights' own precision even under autocast or tf32.
 
     Args:
-        activation: makes the activation of one layer; called once a layer, so that nothing is shared by accident.
-            One that returns the same module each time shares it between the layers on purpose.
-        first_activation: makes the first layer's activation, where it differs.
+        activation: a factory that is called once for each layer. To share an activation between layers, return the same
+            module each time.
+        first_activation: the factory for the first layer, if it differs.
         encoding: a module with `out_features`, applied to the coordinates first.
         output_activation: applied to the linear output; none by default.
-        weights: a weight law of `staf.nn.init`; torch's default otherwise.
+        weights: a weight law of `staf.nn.init`; by default that of `nn.Linear`.
 
     >>> from staf.nn import CoordinateMLP, SineSeries
     >>> field = CoordinateMLP(2, 3, width=32, depth=3, activation=SineSeries)

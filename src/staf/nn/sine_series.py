@@ -21,13 +21,14 @@ class SineSeries(nn.Module):
     """rho(x) = sum_i C_i sin(Omega_i x + Phi_i), elementwise, with C, Omega and Phi trained.
 
     Args:
-        terms: how many sinusoids (tau).
-        omega0: the highest frequency at the start.
-        width: given, every neuron (last axis of x) has its own sinusoids, parameters of shape (width, terms);
-            otherwise one set serves the whole layer, parameters of shape (terms,). To share one set between layers,
-            use one module in all of them.
-        law: how the sinusoids start: `siren_start` (default), `theorem`, `released`, or a law object of `staf.nn.init`.
-        train: which of amplitude, frequency and phase are parameters; the others are buffers, saved but not trained.
+        terms: the number of sinusoids (tau).
+        omega0: the highest initial frequency.
+        width: if given, every neuron (last axis of x) has its own sinusoids, with parameters of shape (width, terms);
+            otherwise one set is used for the whole layer, with parameters of shape (terms,). To share one set between
+            layers, use the same module in all of them.
+        law: the initial sinusoids: `siren_start` (default), `theorem`, `released`, or a law object of `staf.nn.init`.
+        train: which of amplitude, frequency and phase are parameters; the others are buffers, which are saved but not
+        trained.
 
     >>> act = SineSeries(terms=5, omega0=30, generator=torch.Generator().manual_seed(0))
     >>> act(torch.zeros(7, 16)).shape, sum(p.numel() for p in act.parameters())

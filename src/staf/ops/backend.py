@@ -35,9 +35,9 @@ _recorders_lock = threading.Lock()
 
 @contextlib.contextmanager
 def backend(name: str) -> Iterator[None]:
-    """Force one implementation of every operation called inside the `with` block; their backward passes follow.
+    """Force one implementation of every operation inside the `with` block, also for the backward passes.
 
-    Inside `torch.compile` the loop over the terms is always what is traced.
+    Inside `torch.compile`, the loop over the terms is always traced.
 
     >>> import torch, staf.ops as ops
     >>> with ops.backend("reference"):

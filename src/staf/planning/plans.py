@@ -46,7 +46,7 @@ class NetworkFactory:
 
 @dataclass(frozen=True)
 class Plan:
-    """A field to build from a generator, the recipe to train it by, and a sentence on each topic that says why.
+    """A function that builds the network from a generator, the recipe to train it, and the reason for each choice.
 
     >>> from types import SimpleNamespace
     >>> signal = SimpleNamespace(in_features=2, out_features=3, points=65536)
@@ -89,9 +89,9 @@ def plan(
     model: str = "staf",
     rules: Mapping[str, Rule | None] | None = None,
 ) -> Plan:
-    """The default plan for a signal or a task: the network `model`, sized to the budget, by the rules of planning.
+    """The default plan for a signal or a task and a budget, with the network `model`.
 
-    `rules` change the table by topic, after those of the signal and the task; see `staf.planning.rules`.
+    `rules` replaces rules by topic; see `staf.planning.rules`.
 
     >>> from types import SimpleNamespace
     >>> from staf.planning.rules import learning_rate

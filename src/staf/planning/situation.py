@@ -16,7 +16,7 @@ from staf.nn.networks import NetworkSpec
 
 @dataclass(frozen=True)
 class Budget:
-    """What the user is willing to spend; the first limit reached ends the fit.
+    """The limits of a fit: steps, seconds of training, or a PSNR to reach. The first limit reached ends the fit.
 
     >>> Budget(steps=0)
     Traceback (most recent call last):

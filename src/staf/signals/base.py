@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 
 class Signal(ABC):
-    """Samples of a function on a regular grid over [-1, 1]^d, with all that is known about one kind of signal.
+    """Samples of a function on a regular grid over [-1, 1]^d; the base class of all kinds of signals.
 
     A field maps coordinates (n, d) to values (n, c). `values` are the samples in the signal's own units, in C order of
-    the grid `shape`; `from_values` is the way back. An empty signal, made by `from_metadata`, has no samples: it only
-    renders.
+    the grid `shape`; `from_values` makes a signal from such values. An empty signal, made by `from_metadata`, has no
+    samples: it can only render.
 
     Attributes:
         kind: the name under which the kind is registered (`staf.kinds.register`).
         in_features: d, the number of coordinates.
         out_features: c, the number of values at a point.
-        name: what the user calls it.
+        name: its name.
         source: the file it was read from, if any.
-        notes: sentences for the user about what was done to it on the way in.
+        notes: sentences about changes during reading.
     """
 
     kind: ClassVar[str]

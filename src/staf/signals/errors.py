@@ -12,7 +12,7 @@ LONGEST_REASON = 600
 
 
 class SignalError(ValueError):
-    """A mistake that the user can act on: its message is one sentence and is meant to be shown as it is.
+    """A problem that the user can solve; the message is one sentence, to be shown unchanged.
 
     >>> str(SignalError("cannot open 'a.png': the file is empty"))
     "cannot open 'a.png': the file is empty"

@@ -29,7 +29,8 @@ Weights = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class StackedFields:
-    """Networks of one architecture: each of `tensors` has a leading axis of networks, in the order of `names`."""
+    """Stacked networks of the same architecture: each of `tensors` has a leading axis of networks, in the order of
+    `names`."""
 
     names: list[str]
     architecture: dict[str, Any]
@@ -49,12 +50,11 @@ class StackedFields:
 
 
 class FieldSet(Dataset[Any]):
-    """The fields that `fit_many(out=...)` has written to a folder or a URL, as a torch Dataset.
+    """The fields that `fit_many(out=...)` wrote to a folder or a URL, as a torch `Dataset`.
 
-    An item is the field's tensors by name, so that a `DataLoader` makes batches of stacked weights; with
-    `target="digit"` it is a pair of them and the field's tag of that name. Nothing is read before it is asked for;
-    shards of this machine are mapped into memory. `entries` has what is known of each field: name, metrics, tags,
-    signal.
+    An item is a dictionary of the field's tensors, so a `DataLoader` makes batches of stacked weights. With
+    `target="digit"`, an item is a pair: the tensors, and the tag with this name. Data are read when they are needed;
+    local shards are memory-mapped. `entries` has the name, metrics, tags and signal of each field.
 
     >>> import numpy as np, staf, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -247,9 +247,9 @@ def _entries_of_files(folder: FieldFolder) -> list[Entry]:
 
 
 def load_many(where: str | os.PathLike[str], names: Sequence[str] | None = None) -> StackedFields:
-    """The networks of a folder or URL that `fit_many` wrote, or those of them named, stacked.
+    """The networks that `fit_many` wrote to a folder or URL, stacked; `names` selects some of them.
 
-    All must have the same architecture; a folder of grey and colour images has two, so name those of one.
+    All must have the same architecture. A folder of grey and colour images has two, so select one kind by name.
 
     >>> import numpy as np, staf, tempfile
     >>> from staf.storage.field_set import load_many

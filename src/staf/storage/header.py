@@ -24,7 +24,7 @@ _BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2,
 
 
 class FileError(ValueError):
-    """A file that cannot be opened as a fitted field or checkpoint, and why, in one line."""
+    """A file cannot be opened as a fitted field or checkpoint; the message says why, in one line."""
 
     def __init__(self, message: object = "") -> None:
         super().__init__(one_line(message))

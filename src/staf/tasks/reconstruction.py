@@ -44,9 +44,9 @@ def _small_grid(shape: tuple[int, ...], convention: Convention) -> Tensor:
 class Reconstruction:
     """Minimise the mean squared error at every sample of a signal.
 
-    Values are fitted as `signals.value_transform` says: images in [0, 1], audio divided by its peak in [-1, 1]; the
-    peak is 1 in both. The loss of a batch is sum_i w_i |f(x_i) - y_i|^2 / c, with weights that add up to one.
-    `reconstruction` is the signal that the last `evaluate` measured, so that it need not be computed again.
+    Values are scaled by `signals.value_transform`: images to [0, 1], audio divided by its peak to [-1, 1]; the peak of
+    the PSNR is 1 in both cases. The loss of a batch is sum_i w_i |f(x_i) - y_i|^2 / c, with weights that sum to one.
+    `reconstruction` is the signal that the last `evaluate` measured.
 
     >>> import numpy as np
     >>> from staf.kinds import Image

@@ -14,7 +14,7 @@ SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 
 
 class Interrupted(KeyboardInterrupt):
-    """A fit was stopped by a signal; `checkpoint` is the file to resume from."""
+    """A fit was stopped by a signal such as Ctrl-C; `checkpoint` is the file to resume from."""
 
     def __init__(self, message: str, checkpoint: Path | None, signal_number: int, step: int) -> None:
         super().__init__(message)

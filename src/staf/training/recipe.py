@@ -27,15 +27,16 @@ NUMBERS += ["table_decay", "seconds", "target_db", "freeze_activations_from"]
 class Recipe:
     """How to train.
 
-    `steps` counts optimiser steps; with `epochs` given instead, a step is one mini-batch of `batch` points and an
-    epoch visits every point once. `batch=None` is the full batch. Learning rates: `rate` is Adam's (and SOAP's on the
-    first and the last layer), `matrix_rate` is Muon's or SOAP's on the hidden matrices, `table_rate` is Adam's on the
-    tables of hash grids, and the rates of C, Omega and Phi are multiples of `rate`. The optimiser "learnt" is gradient
-    descent with the rates that a field of `staf.learn_start` brings along, times `rate`.
+    `steps` is the number of optimiser steps. With `epochs` instead, a step is one mini-batch of `batch` points, and an
+    epoch visits every point once. `batch=None` means the full batch.
 
-    `momentum` is Muon's; few steps want less of it. Half of `table_decay` times the squares of the tables is added to
-    the loss. Where a scene leaves that open, a pixel has `subpixels` rays along each of its sides, and a ray is sampled
-    at `ray_samples` places along the diagonal of the box.
+    Learning rates: `rate` is that of Adam (and of SOAP on the first and the last layer), `matrix_rate` that of Muon or
+    SOAP on the hidden matrices, and `table_rate` that of Adam on the tables of hash grids. The rates of C, Omega and
+    Phi are multiples of `rate`. The optimiser "learnt" is gradient descent with the rates of a field of
+    `staf.learn_start`, times `rate`. `momentum` is that of Muon; use less for few steps.
+
+    `table_decay` / 2 times the sum of squares of the tables is added to the loss. `subpixels` and `ray_samples` apply
+    to scenes that do not set them: rays along each side of a pixel, and samples along the diagonal of the box.
 
     >>> Recipe(steps=100, batch=None).total_steps(points=65536)
     100

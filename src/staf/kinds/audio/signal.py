@@ -33,16 +33,17 @@ FASTEST = 2**31 - 1
 
 
 class Audio(Signal):
-    """A recording of one or more channels, kept as float32 samples in [-1, 1] (floating point files may exceed it).
+    """A recording with one or more channels, stored as float32 samples in [-1, 1] (floating-point files may exceed
+    this).
 
-    A field fits the samples divided by the recording's peak, so that the waveform swings in [-1, 1] and its PSNR is
-    -10 log10 MSE, as the paper measures it. `value_range` is (-peak, peak).
+    A field is fitted to the samples divided by the peak, so values are in [-1, 1] and the PSNR is -10 log10 MSE, as in
+    the paper. `value_range` is (-peak, peak).
 
     Args:
         samples: (n,) or (n, channels), any real type; integers are divided by the magnitude of their lowest value.
         rate: samples per second.
-        peak: the largest magnitude; by default the samples' own. A window of a recording takes the recording's.
-        subtype: how a file stores one sample, as libsndfile names it ("PCM_16", "FLOAT"); kept for writing back.
+        peak: the largest magnitude; by default that of the samples. A window of a recording uses that of the recording.
+        subtype: the libsndfile name for how a file stores a sample ("PCM_16", "FLOAT"); used when it is written.
 
     >>> audio = Audio(np.array([0, 16384, -8192], np.int16), rate=8000, name="click")
     >>> audio, audio.peak

@@ -39,9 +39,9 @@ SAMPLED = 100_000
 class PointCloud(Signal):
     """Points (n, 3) on a surface and their outward normals (n, 3), in any frame and scale.
 
-    A field is the signed distance to the surface, negative inside, in the cloud's own units; its coordinates span
-    [-1, 1] over a cube around the cloud that is 15% larger. `render` finds the surface as a mesh in the cloud's own
-    frame, on a grid of `resolution` voxels along each side of the cube.
+    A field is the signed distance to the surface, negative inside, in the units of the point cloud. Its coordinates
+    span [-1, 1] over a cube around the points that is 15% larger. `render` extracts the surface as a mesh, in the frame
+    of the point cloud, on a grid of `resolution` voxels along each side of the cube.
 
     >>> ball = PointCloud.sampled(Shape.sphere(), 1000)
     >>> ball

@@ -34,17 +34,17 @@ MOST_VALUES = 2**20
 
 
 class Grid(Signal):
-    """Samples of any numeric type on a grid of 1 to 4 axes: a trace, a plane of many channels, a volume, a sequence.
+    """Samples of any real type on a grid of 1 to 4 axes: a time series, a hyperspectral image, a volume, a sequence.
 
-    A field fits (value - low) / (high - low), with the lowest and the highest of all samples; PSNR is measured with
-    the peak high - low. The array may be memory-mapped.
+    A field is fitted to (value - low) / (high - low), where low and high are the extremes of all samples. The peak of
+    the PSNR is high - low. The array can be memory-mapped.
 
     Args:
-        array: (*shape) or (*shape, channels).
-        channels: whether the last axis holds the channels. By default it does in an array of 3 or more axes whose last
-            one has at most 16 entries, and `notes` says what was decided.
-        name: what to call it.
-        spacing: the side of a cell along each axis, where it is known: millimetres in the files of scanners.
+        array: (*shape) or (*shape, channels). channels: whether the last axis has the channels. By default it does in
+        an array of 3 or more axes whose last axis has
+            at most 16 entries; `notes` says so.
+        name: its name.
+        spacing: the side of a cell along each axis, if known; millimetres in files of scanners.
 
     >>> volume = Grid(np.arange(24, dtype=np.int16).reshape(2, 3, 4), channels=False, name="volume")
     >>> volume

@@ -36,14 +36,14 @@ LARGE_PIXELS = 2**22
 
 
 class Image(Signal):
-    """An image of 1 to 4 channels, kept in the bit depth it came with.
+    """An image of 1 to 4 channels, in its original bit depth.
 
-    A field sees an integer image as v / (2^bits - 1) in [0, 1]. Floating point images are used as they are, and their
-    `value_range` is the smallest interval that holds both [0, 1] and the data. Alpha is fitted like any channel.
+    Integer images are fitted as v / (2^bits - 1), in [0, 1]. Floating-point images are fitted unchanged; their
+    `value_range` is the smallest interval that contains [0, 1] and the data. Alpha is fitted like any channel.
 
-    `array` has shape (h, w) or (h, w, c) and type uint8, uint16, a float type, or bool (read as 0 and 255).
-    `profile` is an embedded ICC profile: the numbers are fitted in its colour space, and it is written back on saving.
-    `notes` are sentences for the user about what was done on the way in.
+    `array` has shape (h, w) or (h, w, c) and type uint8, uint16, a float type, or bool (read as 0 and 255). `profile`
+    is the embedded ICC profile: values are fitted in its colour space, and it is written when the image is saved.
+    `notes` are sentences about changes during reading.
 
     >>> image = Image(np.array([[0, 255], [51, 102]], dtype=np.uint8), name="tiny")
     >>> image

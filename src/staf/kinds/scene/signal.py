@@ -43,20 +43,20 @@ KEPT_CAMERAS = 400
 
 
 class Scene(Signal):
-    """Photos with known cameras, to fit, and views that are held out, to be measured on.
+    """Photos with known camera poses: some to fit, and held-out views to measure.
 
     A field of a scene maps positions and unit directions (n, 6) to density and colour (n, 4). Positions span [-1, 1]
-    over the box around `centre` with half side `half`, both in the scene's own units; density is per unit of the box.
+    over the box around `centre` with half side `half`, both in the units of the scene. Density is per unit of the box.
 
     Args:
         train: photos to fit.
-        test: views to be measured on; without any, measures are those of the first photos.
-        centre: of the box that holds what is to be fitted.
-        half: half the side of that box.
-        background: what is seen where there is nothing; transparent photos are put on it.
-        ray_samples: places along the diagonal of the box at which a ray is sampled; by default a plan chooses.
-        subpixels: a pixel is the mean of so many rays along each of its sides; by default a plan chooses.
-        network: which network a plan chooses: a hash `grid` with small perceptrons, or the paper's two perceptrons
+        test: views to measure; without any, the first photos are measured.
+        centre: the centre of the box that is fitted.
+        half: half the side of this box.
+        background: the colour of empty space, also behind transparent photos.
+        ray_samples: samples along the diagonal of the box; by default the plan chooses.
+        subpixels: rays along each side of a pixel, whose mean is its colour; by default the plan chooses.
+        network: the network that the plan uses: a hash `grid` with small perceptrons, or the paper's two perceptrons
             (`mlp`) without a grid.
     """
 

@@ -38,12 +38,12 @@ RESOLUTION = 256
 class Shape(Signal):
     """A closed surface, sampled as occupancy on a grid of `resolution` voxels along the longest side of its box.
 
-    The mesh is moved and scaled so that its longest side spans [-1, 1]; voxels are samples at cell centres, and the
-    grid is cropped to the smallest box of inside voxels, whose sides span [-1, 1] for a field, each on its own.
-    Occupancy is computed when first asked for, one bit per voxel, and kept in the user's cache folder.
+    The mesh is scaled so that its longest side spans [-1, 1]. A voxel is inside if its centre is. The grid is cropped
+    to the box of the inside voxels, and each side of this box spans [-1, 1] in the coordinates of a field. Occupancy is
+    computed when it is first needed, with one bit per voxel, and cached in the user's cache folder.
 
-    `mesh` is a `Mesh`, or use `Shape.from_arrays`. A surface with holes is refused when its occupancy is asked for,
-    unless it is `repaired()`, or sampled with `allow_open`, which uses generalised winding numbers.
+    `mesh` is a `Mesh`; for arrays use `Shape.from_arrays`. The occupancy of a surface with holes is an error, unless it
+    is `repaired()`, or sampled with `allow_open`, which uses generalised winding numbers.
 
     >>> ball = Shape.sphere(resolution=16)
     >>> ball

@@ -33,10 +33,9 @@ DRAWN_VOXELS = 2**22
 class Occupancy:
     """Minimise the mean squared error between a field and 0 or 1 at the voxels of a shape.
 
-    Voxels stay one bit each: a batch reads the bits of its index and makes its coordinates from the index. With
-    `near_surface` = p in (0, 1) the points are all voxels within `band` voxels of the surface, and each of the others
-    with the chance that makes the first a share p of all on average, drawn once from `generator`; all voxels, where
-    the first are that share already. Every measure still sees every voxel.
+    Voxels take one bit each; a batch reads the bits of its index. With `near_surface` = p in (0, 1), the points are all
+    voxels within `band` voxels of the surface and a random part of the others, drawn once from `generator`, so that the
+    first are a share p on average. If they already are, all voxels are used. Metrics always include every voxel.
 
     >>> task = Occupancy(Shape.sphere(resolution=16))
     >>> task.points, task.batch(torch.tensor([0, 16 * 16 * 8 + 16 * 8 + 8])).target.flatten().tolist()

@@ -37,15 +37,15 @@ Crop = tuple[float, float, float, float]
 
 
 class Video(Signal):
-    """Frames (t, h, w) of one size, grey or RGB, bytes or floats in [0, 1], `rate` of them a second.
+    """Frames (t, h, w) of the same size, grey or RGB, bytes or floats in [0, 1], with `rate` frames per second.
 
-    A field maps (t, y, x), each in [-1, 1] over the whole clip, to values in [0, 1], so that it has a picture at every
-    moment and not only where a frame was. The array may be memory-mapped.
+    A field maps (t, y, x), each in [-1, 1] over the whole video, to values in [0, 1], so it has a picture at every
+    moment. The array can be memory-mapped.
 
     Args:
         array: (t, h, w) or (t, h, w, 1 or 3).
-        rate: frames a second.
-        name: what to call it.
+        rate: frames per second.
+        name: its name.
 
     >>> clip = Video(np.zeros((50, 4, 6, 3), np.uint8), rate=25, name="clip")
     >>> clip

@@ -28,10 +28,10 @@ def ffn(
     device: Device = None,
     dtype: torch.dtype | None = None,
 ) -> CoordinateMLP:
-    """Fourier feature network (Tancik et al. 2020): gaussian features, then ReLU layers.
+    """Fourier feature network (Tancik et al. 2020): Gaussian features, then ReLU layers.
 
-    `bands` replaces the gaussian features by a frequency encoding; 5 bands give the paper's row of the cost table.
-    `sigmoid` puts a sigmoid at the end, as its authors and STAF's released code do: for values in [0, 1].
+    `bands` replaces the Gaussian features by a frequency encoding; 5 bands give the network in the paper's cost table.
+    `sigmoid` adds a sigmoid at the end, as its authors and STAF's released code do, for values in [0, 1].
 
     >>> [sum(p.numel() for p in field.parameters()) for field in (ffn(2, 3), ffn(2, 3, bands=5))]
     [329475, 204035]

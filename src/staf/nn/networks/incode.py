@@ -38,10 +38,11 @@ def incode(
     """INCODE (Kazerouni et al. 2024): exp(a) sin(exp(b) omega0 x + c) + d, with a, b, c, d read from the target.
 
     Args:
-        harmoniser: what the target is, `image`, `denoising` (a noisy image), `audio` or `shape`; None for a field whose
-            four numbers are constants.
-        sample_rate: of audio, 44100 by default.
-        head_bias: where the four numbers start.
+        harmoniser: the kind of target: `image`, `denoising` (a noisy image), `audio` or `shape`; None for a field whose
+        four
+            numbers are constants.
+        sample_rate: that of audio, by default 44100.
+        head_bias: the initial values of the four numbers.
         penalty: weights of relu(-a), relu(-b), relu(-c), relu(-d) in the loss.
 
     >>> sum(p.numel() for p in incode(2, 3).parameters())

@@ -92,7 +92,7 @@ def kan(
     device: Device = None,
     dtype: torch.dtype | None = None,
 ) -> ChebyshevKan:
-    """Kolmogorov-Arnold network with Chebyshev polynomials in place of splines; width 84 has about SIREN's size.
+    """Kolmogorov-Arnold network with Chebyshev polynomials instead of splines; width 84 has about SIREN's size.
 
     >>> [sum(p.numel() for p in kan(2, 3, width=width).parameters()) for width in (256, 84)]
     [1780992, 194292]

@@ -22,7 +22,7 @@ def relu(
     device: Device = None,
     dtype: torch.dtype | None = None,
 ) -> CoordinateMLP:
-    """ReLU layers without an encoding: the network that learns low frequencies first (Rahaman et al. 2019).
+    """ReLU layers without an encoding, which learn low frequencies first (Rahaman et al. 2019).
 
     >>> sum(p.numel() for p in relu(2, 3).parameters())
     198915

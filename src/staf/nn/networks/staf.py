@@ -44,21 +44,18 @@ def staf(
 ) -> CoordinateMLP:
     """STAF: rho(x) = sum_i C_i sin(Omega_i x + Phi_i) with C, Omega, Phi trained.
 
-    The default starts as SIREN with faint extra terms, which trains best; the paper's network is
+    The default starts as SIREN with weak extra terms, which trains best. The paper's network is
     `staf(d, c, omega0=30, law="theorem", weights="torch")`, its released code
     `staf(d, c, omega0=60, law="released", weights="torch", skip=True)`.
 
     Args:
-        terms: sinusoids per activation (tau).
-        omega0: highest starting frequency of the first layer.
-        hidden_omega0: of the other layers; 30, or `omega0` where `sharing="network"`.
-        law: `siren_start`, `theorem` or `released`, see `staf.nn.init`.
-        extra_amplitude: of `siren_start` alone: the size of the extra terms.
-        spread: of `siren_start` alone: whether the extra frequencies are `even` up to omega0 or `random`.
-        weights: `siren`, `torch` or `unit_gain`.
-        sharing: one set of sinusoids per `layer`, per `neuron`, or one for the whole `network`.
-        skip: z = rho(a) + a in hidden layers.
-        train: which of amplitude, frequency, phase are trained; the others stay at their start.
+        terms: number of sinusoids per activation (tau). omega0: highest initial frequency of the first layer.
+        hidden_omega0: that of the other layers; by default 30, or `omega0` if `sharing="network"`. law: `siren_start`,
+        `theorem` or `released`, see `staf.nn.init`. extra_amplitude: for `siren_start` only: the amplitude of the extra
+        terms. spread: for `siren_start` only: whether the extra frequencies are spaced evenly up to omega0 (`even`) or
+        `random`. weights: `siren`, `torch` or `unit_gain`. sharing: one set of sinusoids per `layer`, per `neuron`, or
+        one for the whole `network`. skip: z = rho(a) + a in hidden layers. train: which of amplitude, frequency, phase
+        are trained; the others keep their initial values.
 
     >>> sum(p.numel() for p in staf(2, 3).parameters())
     198975

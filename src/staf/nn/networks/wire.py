@@ -30,8 +30,8 @@ def wire(
 ) -> Wire:
     """WIRE (Saragadam et al. 2023): exp(i omega0 x - |sigma0 x|^2) with complex weights.
 
-    `width` is that of a real network of about as many scalars: the layers have floor(width / sqrt 2) complex neurons,
-    or floor(width / 2) in the `planar` (2D) variant, which has two linear maps a layer.
+    `width` is that of a real network with about the same number of scalars: the layers have floor(width / sqrt 2)
+    complex neurons, or floor(width / 2) in the `planar` (2D) variant, which has two linear maps per layer.
 
     >>> sum(p.numel() for p in wire(2, 3).parameters())
     99915

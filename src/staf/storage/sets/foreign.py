@@ -34,11 +34,11 @@ def convert_sirens(
 ) -> FieldSet:
     """Write the networks x -> W_n sin(w (W_{n-1} ... sin(w0 (W_1 x + b_1)))) + b_n + `offset` of `files` as a set.
 
-    Each file is a state dict: a safetensors file, or one of torch that holds tensors and plain data alone (nothing else
-    is unpickled). Its 2-D tensors, in order, are the weights of the layers, each followed by its bias; the first layer
-    has frequency w0 = `omega0`, the others `hidden_omega0` (the same, if not given). `offset` is what the original
-    program adds to the output. A field's name is its path below the folder that all files have in common, with "-"
-    between its parts.
+    Each file is a state dict: a safetensors file, or a torch file that contains only tensors and plain data (nothing
+    else is unpickled). Its 2-D tensors, in order, are the weights of the layers, each followed by its bias. The first
+    layer has frequency w0 = `omega0`, the others `hidden_omega0` (by default the same). `offset` is what the original
+    program adds to the output. The name of a field is its path below the common folder of all files, with "-" between
+    the parts.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()

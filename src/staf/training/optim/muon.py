@@ -44,8 +44,8 @@ def orthogonalise(update: Tensor, iterations: int = 5) -> Tensor:
 class Muon(torch.optim.Optimizer):
     """W <- W - lr 0.2 sqrt(max(m, n)) orthogonalise(g + mu b), b <- mu b + g; no weight decay.
 
-    Parameters are real, of shape (..., m, n); leading axes are independent matrices. `lr` may be a device tensor, so
-    that a captured graph reads the rate of each step. Matrices of one shape are iterated together.
+    Parameters are real, of shape (..., m, n); leading axes are independent matrices. `lr` can be a device tensor, so
+    that a captured graph reads the rate of each step. Matrices of the same shape are computed together.
 
     >>> weight = torch.nn.Parameter(torch.eye(3))
     >>> weight.grad = torch.ones(3, 3)

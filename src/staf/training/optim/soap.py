@@ -94,8 +94,8 @@ class _Block:
 class Soap(torch.optim.Optimizer):
     """Adam on Ql^H G Qr, where Ql and Qr follow the eigenvectors of the running means of G G^H and G^H G.
 
-    Parameters have shape (..., m, n), real or complex; leading axes are independent matrices. `lr` of a group may be a
-    device tensor, so that a captured graph reads the rate of each step. All of the state exists from the start.
+    Parameters have shape (..., m, n), real or complex; leading axes are independent matrices. `lr` of a group can be a
+    device tensor, so that a captured graph reads the rate of each step. The whole state is allocated at the start.
 
     >>> weight = torch.nn.Parameter(torch.eye(3))
     >>> weight.grad = torch.ones(3, 3)
