@@ -23,7 +23,7 @@ LARGEST_NUMBER = 3.4e38
 
 
 def parse_json(text: str | bytes, most_entries: int = MOST_ENTRIES) -> Any:
-    """What a JSON text holds; a ValueError in place of a text that would fill memory or the stack.
+    """The content of a JSON text; a ValueError for a text that would fill memory or the stack.
 
     >>> parse_json("[" * 10**5)
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""Writing files so that a full disk, a crash or Ctrl-C never leaves half a file in place of a good one."""
+"""Writing files so that a full disk, a crash or Ctrl-C never leaves half a file instead of a good one."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Run(Protocol):
 
 
 class Entry(NamedTuple):
-    """What a name stands for, and the function that computes it."""
+    """What a name means, and the function that computes it."""
 
     description: str
     run: Run

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 class Spectrum:
     """K = sum_k lambda_k v_k v_k^T: `eigenvalues` (m,) in descending order, `eigenvectors` (m, count) as columns.
 
-    Of eigenvalues that are zero but for rounding, some come out negative; they are kept as they are.
+    Eigenvalues that are zero up to rounding can be negative; they are kept.
     """
 
     eigenvalues: Array

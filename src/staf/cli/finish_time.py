@@ -1,4 +1,4 @@
-"""How long the pass after the training takes, measured before it, so that nobody waits without being told."""
+"""How long the pass after the training takes, estimated before the training, so that the wait can be announced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the verbs that fit one field share: when a fit is resumed, and what is said and kept when it is stopped."""
+"""What the verbs that fit one field share: when a fit is resumed, and what is printed and kept when it is stopped."""
 
 from __future__ import annotations
 

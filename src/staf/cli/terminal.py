@@ -79,7 +79,7 @@ class Terminal:
 
         class Output(Console):
             def on_broken_pipe(self) -> None:
-                # rich would exit with 1; the command ends as after any other line that nobody reads.
+                # rich would exit with 1; the command ends as after any other output that is not read.
                 raise BrokenPipeError
 
         console = Output(file=sys.stdout, width=None if sys.stdout.isatty() else 120)

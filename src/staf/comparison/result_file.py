@@ -82,7 +82,7 @@ def write_result(path: Path, about: Mapping[str, Any], fit: Fit, plan: Plan) -> 
 
 
 def _perceptual(fit: Fit) -> dict[str, float]:
-    """LPIPS of an image, where its weights are at hand and it has a size and channels that they can judge."""
+    """LPIPS of an image, if its weights are installed and they support its size and channels."""
     if fit.signal.kind != "image":
         return {}
     try:

@@ -24,7 +24,7 @@ def restoration_comparison(
     """Columns for the truth, the observation and each method, (h, w, c) in [0, 1]; below, what is in the box.
 
     A coarse observation is shown by its own pixels, enlarged; one on another grid (a sinogram) by itself, from its
-    least to its greatest value. Names become titles, so a measure is told by putting it
+    least to its greatest value. Names become titles, so a metric is shown by putting it
     there. `box` is (rows, columns) of the truth; by default where the methods' mean error is largest.
 
     >>> picture = np.zeros((40, 60, 3))

@@ -30,8 +30,8 @@ HeadTest = Callable[[bytes], bool]
 class Format:
     """One kind of file: its name, the kind of signal, the bytes it must have, and who reads it.
 
-    `magic` lists (offset, bytes) pairs that must all be there. A format without any (OBJ is plain text) is told by
-    its `suffixes`. `reader` is called as function(path, limit) with the most grid points to accept, and returns a
+    `magic` lists (offset, bytes) pairs that must all be there. A format without any (OBJ is plain text) is recognised
+    by its `suffixes`. `reader` is called as function(path, limit) with the most grid points to accept, and returns a
     signal; None means that the file is recognised and not read. `test` looks at the head of a file whose magic bytes
     say too little. Both are functions, or "module:function" to be imported when first used.
 

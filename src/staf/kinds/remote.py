@@ -1,4 +1,4 @@
-"""A signal behind a URL: its file is fetched through fsspec, and removed when nobody holds the signal any more."""
+"""A signal behind a URL: its file is fetched with fsspec, and removed when the signal is no longer used."""
 
 from __future__ import annotations
 

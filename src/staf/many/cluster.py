@@ -22,7 +22,7 @@ ATTEMPTS = 5
 OBJECT_STORE_BYTES = 2**27
 # Ray's workers would give way to every other program of the machine (15), which one process does not.
 SYSTEM = {"worker_niceness": 0}
-# Ray itself tries an address that nobody answers at for minutes.
+# Ray itself tries an address without an answer for minutes.
 ANSWER_SECONDS = 10.0
 
 

@@ -26,7 +26,7 @@ SIZES = 2.0
 class Job:
     """A signal and how it is fitted. Jobs with equal keys have equal networks, recipes and losses.
 
-    `architecture` is what the file of the field will say of it, where that is known before the training; `start` is a
+    `architecture` is that of the field's file, if it is known before the training; `start` is a
     hash of the weights that training starts from.
     """
 

@@ -56,7 +56,7 @@ class Work:
 
 @dataclass
 class Tally:
-    """How far a run is: what is finished of what there is to fit, since when, and where that is shown."""
+    """The progress of a run: how many fits are finished of how many, since when, and where it is shown."""
 
     bar: Progress
     total: int

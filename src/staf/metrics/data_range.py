@@ -6,7 +6,7 @@ import math
 
 
 def limits(data_range: float | tuple[float, float]) -> tuple[float, float]:
-    """The pair (low, high) that `data_range` stands for: a peak p means (0, p).
+    """The pair (low, high) that `data_range` means: a peak p is (0, p).
 
     >>> limits(1.0), limits((-1.0, 1.0))
     ((0.0, 1.0), (-1.0, 1.0))

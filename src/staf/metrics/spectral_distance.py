@@ -23,7 +23,7 @@ def log_spectral_distance(
 
     LSD = mean_t sqrt(mean_f (L(prediction)_tf - L(target)_tf)^2), where L = 10 log10 max(P, floor) and P is the power
     spectrum of a frame of `window` samples under a Hann window, frames starting every `hop` samples. The floor lies
-    `floor_db` below the largest P of the target, or below 1 if it is silent, so that what nobody hears has no part.
+    `floor_db` below the largest P of the target, or below 1 if it is silent, so that inaudible parts do not count.
     Shorter signals are one frame, and what remains after the last whole frame makes one more, ending with the signal.
     Zero is equality.
 

@@ -17,7 +17,7 @@ BAND = 256
 FEW = 2**18
 # Small images whose similarity is computed at once.
 TOGETHER = 64
-# Sides of up to so many samples are filtered by a product with a banded matrix: torch's convolutions in float64 take
+# Sides of up to this many samples are filtered by a product with a banded matrix: torch's convolutions in float64 take
 # several times as long there.
 SHORT = 256
 

@@ -131,7 +131,7 @@ class CoordinateMLP(nn.Module):
         return ops.fixed_network(*arguments) if is_fixed_fused(*arguments) else None
 
     def sine_layers(self, coordinates: Tensor) -> list[ops.SineLayer] | None:
-        """Weights, biases and sinusoids of all layers, where a GPU gains by computing them as one operation and nobody
+        """Weights, biases and sinusoids of all layers, if a GPU gains by computing them as one operation and nobody
         looks between them.
         """
         if not {type(module) for module in self.activations} <= {SineSeries, Sine}:
@@ -142,7 +142,7 @@ class CoordinateMLP(nn.Module):
         return [(*pair, *_sinusoids(self.activation(index), pair[0].device)) for index, pair in enumerate(layers)]
 
     def _plain_layers(self, coordinates: Tensor) -> list[tuple[Tensor, Tensor]] | None:
-        """Weights and biases of all activated layers, where nothing but them stands between the activations."""
+        """Weights and biases of all activated layers, if there is nothing else between the activations."""
         if not coordinates.is_cuda or not fused_allowed() or self.skip or self.encoding is not None:
             return None
         if (
@@ -163,7 +163,7 @@ def _sinusoids(module: nn.Module, device: torch.device) -> tuple[Tensor, Tensor,
 
 
 def activated(layer: nn.Module, activation: nn.Module, z: Tensor) -> Tensor:
-    """activation(layer(z)), as one operation where that is faster on a GPU and neither module has hooks."""
+    """activation(layer(z)), as one operation if that is faster on a GPU and neither module has hooks."""
     if (
         z.is_cuda
         and fused_allowed()

@@ -27,7 +27,7 @@ from staf.ops.sine_network import is_fused, sine_network
 ActivationName = Literal["staf", "siren", "finer", "wire", "gauss", "relu"]
 OMEGA0, SIGMA, TERMS, FIRST_BIAS = 30.0, 10.0, 5, 5.0
 Make = Callable[[float], nn.Module]
-# Rows of multiples of so many numbers are multiplied several times faster on a GPU.
+# Rows of multiples of this many numbers are multiplied several times faster on a GPU.
 ALIGNED = 16
 
 
@@ -172,7 +172,7 @@ def _aligned_parts(
 def _wavelet_parts(
     network: nn.Module, inputs: Sequence[Tensor], sizes: Sequence[int], wanted: int | None
 ) -> list[Tensor] | None:
-    """`in_parts` of a WIRE network as one operation, with the wanted outputs alone; None where that does not apply."""
+    """`in_parts` of a WIRE network as one operation, with the wanted outputs only; None if that does not apply."""
     encoded = isinstance(network, nn.Sequential) and len(network) == 2
     wire = network[1] if encoded else network  # type: ignore[index]
     if not inputs[0].is_cuda or type(wire) is not Wire or has_hooks(network, wire):
@@ -185,7 +185,7 @@ def _wavelet_parts(
 
 
 def _filled(inputs: Sequence[Tensor]) -> Tensor:
-    """The inputs side by side; several are filled up with zeros to rows that GPUs are fast with, but for coordinates.
+    """The inputs side by side; several are padded with zeros to rows that GPUs are fast with, except coordinates.
 
     >>> _filled((torch.ones(2, 3), torch.ones(2, 2))).shape, _filled((torch.ones(2, 3), torch.ones(2, 9))).shape
     (torch.Size([2, 5]), torch.Size([2, 16]))

@@ -27,7 +27,7 @@ class Beam:
 
     @property
     def step(self) -> float:
-        """The angle that a view stands for in a sum over all of them: every ray counts once in each direction.
+        """The angle that a view represents in a sum over all views: every ray counts once in each direction.
 
         >>> round(Beam(torch.arange(4) * math.pi / 4, 1.0).step / math.pi, 3)
         0.25

@@ -17,7 +17,7 @@ from staf.planning.situation import Choice, Situation
 # (docs/results/large-images.md).
 HOLDS = 8
 LARGER = "a larger width or the network ngp (a hash grid) holds more"
-# Resolutions grow by about this much from level to level, from so many cells along the longest side.
+# Resolutions grow by about this much from level to level, from this many cells along the longest side.
 GROWTH, COARSEST, MOST_LEVELS = 1.5, 16, 16
 # The quality that a grid is made for where none is asked for, in dB, by type of device; above 59 dB an 8-bit picture is
 # exact.
@@ -36,7 +36,7 @@ BATCH = {"cpu": 2**14, "cuda": 2**18}
 STEPS_PER_SECOND = {"cpu": 20, "cuda": 300}
 POINT_VISITS = 128
 STEPS = {"cpu": (1000, 3000), "cuda": (1000, 20_000)}
-# Pictures are looked at in so many patches of this side.
+# Pictures are looked at in this many patches of this side.
 PATCHES, PATCH = 16, 512
 
 

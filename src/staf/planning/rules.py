@@ -1,7 +1,7 @@
 """The rules that every plan starts from, one small function for each topic.
 
-`RULES` is the table. A kind of signal or a task adds topics, or replaces them, by its method `plan_rules()`; None in
-place of a rule removes the topic. What differs between networks is not here but in the `NetworkSpec` of each.
+`RULES` is the table. A kind of signal or a task adds topics, or replaces them, by its method `plan_rules()`; None
+instead of a rule removes the topic. What differs between networks is not here but in the `NetworkSpec` of each.
 """
 
 from __future__ import annotations

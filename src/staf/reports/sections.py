@@ -212,7 +212,7 @@ def reproduce(fit: Fit) -> str:
 
 
 def without_folders(words: str) -> str:
-    """A sentence with the names of files alone: where they lie on this machine is nobody else's concern.
+    """A sentence with the names of files alone: where they are on this machine should not be shared.
 
     >>> without_folders("there are no weights at '/home/me/.cache/w.bin'")
     "there are no weights at 'w.bin'"
@@ -221,7 +221,7 @@ def without_folders(words: str) -> str:
 
 
 def _truth_is_unknown(fit: Fit) -> bool:
-    """Whether the fit is of a task that restores something of which only observations are known."""
+    """Whether the task restores something of which only observations are known."""
     return hasattr(fit.task, "truth") and fit.task.truth is None
 
 

@@ -140,9 +140,9 @@ class Signal(ABC):
         return self
 
     def plan_rules(self) -> Mapping[str, Rule | None]:
-        """Rules that this kind adds to planning, or puts in place of the general ones, by topic; by default none.
+        """Rules that this kind adds to planning, or that replace the general ones, by topic; by default none.
 
-        None in place of a rule removes the topic.
+        None instead of a rule removes the topic.
         """
         return {}
 

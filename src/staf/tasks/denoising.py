@@ -24,9 +24,9 @@ from staf.training.task import Batch, Predict
 class Denoising:
     """Minimise |f(x_i) - y_i|^2 over a noisy signal's samples, except a random share that is held out.
 
-    The error at the held-out samples is, but for the noise's own variance, an unbiased estimate of the error against
-    the clean signal, so that `callbacks.KeepBestHeldOut` finds where to stop without seeing it. `truth` is only used to
-    measure. `reconstruction` is the signal that the last `evaluate` measured.
+    The error at the held-out samples is, except for the variance of the noise, an unbiased estimate of the error
+    against the clean signal, so that `callbacks.KeepBestHeldOut` finds where to stop without seeing it. `truth` is only
+    used to measure. `reconstruction` is the signal that the last `evaluate` measured.
 
     Args:
         observed: the noisy signal.

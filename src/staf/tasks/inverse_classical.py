@@ -161,7 +161,7 @@ def differential(operator: LinearOperator) -> bool:
 
 
 def narrow(operator: GaussianBlur) -> bool:
-    """Whether a blur is of pictures, and narrower than they are: a wider one leaves no edge to mirror.
+    """Whether a blur is of images, and narrower than they are: a wider one leaves no edge to mirror.
 
     >>> narrow(GaussianBlur((8, 8), 1.0)), narrow(GaussianBlur((8, 8), 20.0))
     (True, False)

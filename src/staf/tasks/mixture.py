@@ -14,7 +14,7 @@ from staf.tasks.choice import Candidate
 
 # With fewer held-out observations the weights are not worth their noise.
 LEAST = 100
-# Weights below this are left out: a mean is told by its parts.
+# Smaller weights are left out, because the parts of a mean are named.
 SMALLEST = 0.02
 
 

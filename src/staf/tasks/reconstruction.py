@@ -20,14 +20,14 @@ from staf.training.task import Batch, Predict
 
 # Coordinates of signals up to this many points are made once; larger ones are made batch by batch.
 CACHED_POINTS = 2**22
-# Coordinates of grids of up to so many points are made once for all signals that have them.
+# Coordinates of grids of up to this many points are made once for all signals that have them.
 SHARED_POINTS = 2**16
 # Points whose coordinates are held at once while the whole signal is predicted.
 EVALUATED_POINTS = 2**20
 
 
 def grid_of(shape: tuple[int, ...], convention: Convention) -> Tensor:
-    """All coordinates of a grid; small ones are the same tensor for many signals, so that nobody may write to it.
+    """All coordinates of a grid; small ones are the same tensor for many signals, so it must not be changed.
 
     >>> grid_of((2, 3), "centres") is grid_of((2, 3), "centres")
     True

@@ -67,7 +67,7 @@ def returned_upscaling(task: SuperResolution, predict: Predict, model: str = "st
 
     The truth's area means are what is observed. The nearest picture to any estimate that has them is therefore nearer
     to the truth than the estimate is (a projection onto a plane that holds the truth). Held-out pixels choose; a task
-    that holds out none has its field returned where that fits what is observed better than the interpolation does.
+    that holds out none has its field returned if that fits the observation better than the interpolation does.
     A network that was trained on other photos takes the place of an interpolation, and what else was chosen is
     sharpened by its own similar patches, unless plain interpolation brings the observation back clearly better from
     area means of its own.
@@ -134,7 +134,7 @@ def best_of(
     what: str = "pixels",
     mixed: bool = False,
 ) -> Choice:
-    """The fit, a classical result, or a mean of several where that predicts held-out observations clearly better.
+    """The fit, a classical result, or a mean of several if that predicts held-out observations clearly better.
 
     First the classical methods are settled among themselves, by all the observations that they were applied without.
     The fit is compared with what that gives, by those that it did not see. Where each observation is `mixed` of many

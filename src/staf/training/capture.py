@@ -20,8 +20,8 @@ class CapturedStepper(Stepper):
 
     The first steps are launched one by one (kernels compile, the optimiser makes its state); recording then runs
     nothing, so that a captured fit takes the same steps as an eager one. Where a task's `step_shape` changes, so do the
-    shapes of what was recorded, and this begins anew. Where recording fails, all steps are launched one by one and
-    `notes` says why.
+    shapes of what was recorded, and a new recording is made. Where recording fails, all steps are launched one by one
+    and `notes` says why.
     """
 
     def __init__(self, *arguments: object, **options: object) -> None:

@@ -36,7 +36,7 @@ class Interruption:
 
     @property
     def is_missed(self) -> bool:
-        """Whether there is a signal that nobody has taken."""
+        """Whether there is a signal that has not been handled."""
         return self.signal_number is not None and self._taken != self.signal_number
 
     def take(self) -> int:

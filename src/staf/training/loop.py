@@ -73,7 +73,7 @@ class Loop:
         self.processes = current()
         self.execution, self.names = execution, names
         self.keep_when_stopped = keep_when_stopped
-        # Where a fit that was stopped, and is measured all the same, can be resumed from.
+        # The file from which a fit that was stopped and then measured can be resumed.
         self.kept: Path | None = None
         self.trainee: OneNetwork | SeveralNetworks = (
             SeveralNetworks(tasks, fields, recipe, execution) if several else OneNetwork(tasks[0], fields[0], execution)
@@ -121,7 +121,7 @@ class Loop:
             self.trainee.leave()
 
     def _is_under_way(self) -> bool:
-        """Whether a network is left to train; those that are ended by the budget are told so."""
+        """Whether a network is left to train; those that the budget ends get this as their reason."""
         left = [course for course in self.courses if course.stopped is None]
         reason = None
         if self.total is not None and self.step >= self.total:
@@ -206,7 +206,7 @@ class Loop:
         return f"reached {measured:.2f} dB" if measured >= target else None
 
     def _stop(self, interruption: interrupt.Interruption, checkpoint: Path | None, bar: Shown) -> None:
-        """End the training for a signal: by `Interrupted`, or, for Ctrl-C where that is wanted, as it stands."""
+        """End the training for a signal: by `Interrupted`, or, for Ctrl-C if wanted, with the current weights."""
         stop = self._interrupted(interruption, checkpoint, bar)
         if not (self.keep_when_stopped and stop.signal_number == signal.SIGINT):
             raise stop

@@ -16,7 +16,7 @@ KEPT_BYTES, LARGE_BYTES = 2**28, 2**25
 def keep_freed_memory() -> bool:
     """Let this process keep up to 256 MiB of what it frees; says whether it does.
 
-    By default glibc gives large blocks back to the system at once and gets them anew for the next step, page by page:
+    By default glibc returns large blocks to the system at once and gets them again for the next step, page by page:
     up to a sixth of a training step on a CPU. Blocks above 32 MiB are given back as before. Another allocator, another
     system, or thresholds that the environment sets (`MALLOC_TRIM_THRESHOLD_`, `MALLOC_MMAP_THRESHOLD_`,
     `GLIBC_TUNABLES`) are left alone.

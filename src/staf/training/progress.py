@@ -104,7 +104,7 @@ class Progress:
             sys.stderr.flush()
 
     def watched(self, predict: Predict, points: int, pieces: Callable[[], Pieces] | None = None) -> Predict:
-        """The same function, which shows how far the measuring is where that takes a while.
+        """The same function, which shows the progress of the measurement if it takes a while.
 
         By default that is the part of the `points` that has been asked for. A task may measure at more points than it
         has, as a scene does along its rays: its `pieces` say how many of its views are done.

@@ -29,7 +29,7 @@ FEW_POINTS, MOST_POINTS = 2**14, 2**18
 # how many recordings are kept for a network.
 BEFORE, BEFORE_MANY, KEPT = 2, 32, 4
 # What a recording over many points may keep, and all of a network together: 262,144 points through layers of 256 in
-# float16 keep 266 MiB. It may be no more than one part in so many of the free memory.
+# float16 keep 266 MiB. It may be no more than one part in this many of the free memory.
 MOST_BYTES, FREE_PARTS = 320 * 2**20, 8
 # Only of these is it known that a pass does nothing but compute: recording runs no Python of later passes.
 KNOWN = ("staf.nn.", "torch.nn.modules.")

@@ -17,7 +17,7 @@ from staf.training.prediction import in_chunks, measuring
 from staf.training.task import Batch, Predict, Task
 from staf.training.worker import Worker
 
-# Up to so many points of all networks together, the data of mini-batches is stacked once; beyond, batch by batch.
+# Up to this many points of all networks together, the data of mini-batches is stacked once; beyond, batch by batch.
 STACKED_POINTS = 2**24
 
 

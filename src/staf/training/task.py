@@ -27,7 +27,7 @@ class Task(Protocol):
     """A problem to solve: signal + operator + loss + how to evaluate it.
 
     A task may have `callbacks()`, which the trainer calls before those of the user, `confirm(predict)`, which is asked
-    in place of `evaluate` whether a target is reached, where `evaluate` looks at what training may not see, and
+    instead of `evaluate` whether a target is reached, if `evaluate` looks at what training may not see, and
     `evaluate_each(others, values)`, which evaluates several at once, or returns None. Where `evaluate` looks at other
     points than those of the task, `pieces()` says how far it is. A task whose steps can have tensors of other shapes
     later has a `step_shape`, which changes with them, between steps alone.

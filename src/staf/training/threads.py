@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 # Threads that get less of the processor than this share wait for each other; a step shorter than this says little.
 STARVED, SHORTEST = 0.75, 0.005
-# Another number of threads must be this much faster to be kept. It is tried again after so many steps, twice as many
+# Another number of threads must be this much faster to be kept. It is tried again after this many steps, twice as many
 # after each trial in vain, up to the most.
 FASTER, SOON, LATE = 0.95, 4, 64
 

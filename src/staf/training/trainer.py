@@ -40,8 +40,8 @@ def run(
     """Train `module` on `task` by `recipe`: `train` for one network.
 
     SIGINT, SIGTERM or SIGHUP ends the step under way, writes a checkpoint (to `checkpoint`, or into the current folder)
-    and raises `Interrupted`; with `keep_when_stopped`, after SIGINT the network is measured as it stands and returned.
-    With `checkpoint` given, it is also written every minute.
+    and raises `Interrupted`; with `keep_when_stopped`, after SIGINT the network is measured with its current weights
+    and returned. With `checkpoint` given, it is also written every minute.
     """
     (result,) = train(
         [task],

@@ -10,8 +10,8 @@ from staf.training import interrupt
 class Worker(ThreadPoolExecutor):
     """An executor of one thread, which is started here, while no handler of a signal can raise.
 
-    A handler that raises within `Thread.start` leaves a thread that has not begun and that nobody waits for. Where
-    Python ends before it begins, the process aborts in place of ending with its own exit code.
+    A handler that raises within `Thread.start` leaves a thread that has not begun and is not joined. If
+    Python ends before it begins, the process aborts instead of ending with its own exit code.
 
     >>> with Worker() as worker:
     ...     worker.submit(max, 2, 3).result()

@@ -72,7 +72,7 @@ def payload(graph: g.Graph, meant: Meaning, *, half: bool = False) -> Payload:
 
 
 def _told(graph: g.Graph, meant: Meaning) -> dict[str, Any]:
-    """What the page is told of coordinates and values; the view has what else it needs of the signal."""
+    """What the page needs to know of coordinates and values; the view has the rest."""
     told = {name: value for name, value in meant.to_plain().items() if name != "signal"}
     return told if meant.shape else {**told, "value_range": _seen_range(graph)}
 

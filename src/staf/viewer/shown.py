@@ -31,7 +31,7 @@ class Shown(Protocol):
         ...
 
     def original(self) -> bytes | None:
-        """What was fitted, where it is at hand: see `live.original_of`."""
+        """What was fitted, if it is available: see `live.original_of`."""
         ...
 
     def wait(self, version: int) -> tuple[int, dict[str, Any]]:

@@ -8,7 +8,7 @@ from staf.metrics import psnr, ssim
 from staf.metrics.ssim import WINDOW, ssim_of_each
 
 BAND_PIXELS = 2**20
-# Images of up to so many pixels are measured several at once.
+# Images of up to this many pixels are measured several at once.
 SMALL_PIXELS = 2**16
 
 

@@ -33,7 +33,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Pictures:
-    """All views of an image, the whole first, and the error that the map's brightest colour stands for."""
+    """All views of an image, the whole first, and the error at the brightest colour of the map."""
 
     views: list[Place]
     ceiling: float

@@ -54,7 +54,7 @@ class Directory:
             raise damaged(f"{held:,} of {count:,} strips or tiles are there")
         width, letter = TYPES[kind]
         listed = np.frombuffer(read_at(self.file, offset, count * width), f"{self.order}{letter}")
-        # Beyond int64 nothing lies in a file; a place behind its end is refused by whoever reads it.
+        # No file reaches beyond int64; an offset behind the end of the file is refused by its reader.
         return np.minimum(listed.astype(np.uint64), np.uint64(1 << 61)).astype(np.int64)
 
     def colours(self) -> np.ndarray:

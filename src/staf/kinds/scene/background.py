@@ -1,4 +1,4 @@
-"""What is seen where there is nothing, if nobody says: white, or what photos without transparency have around."""
+"""The default background: white, or the colour around photos without transparency."""
 
 from __future__ import annotations
 

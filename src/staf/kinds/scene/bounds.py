@@ -1,4 +1,4 @@
-"""The box that holds a scene: where it is if nobody says, and how much of the photos shows it."""
+"""The box of a scene: its default, and how much of the photos shows it."""
 
 from __future__ import annotations
 

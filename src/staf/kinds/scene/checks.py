@@ -1,4 +1,4 @@
-"""Checks of what a scene is told, by a caller or by a file."""
+"""Checks of the arguments and the files of a scene."""
 
 from __future__ import annotations
 

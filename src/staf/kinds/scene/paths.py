@@ -1,4 +1,4 @@
-"""Which cameras a rendering is of: those that were held out, a path around the scene, or given ones."""
+"""The cameras of a rendering: the held-out ones, a path around the scene, or given ones."""
 
 from __future__ import annotations
 

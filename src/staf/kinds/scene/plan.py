@@ -33,7 +33,7 @@ GRID = {
 # 34.8 dB after 9 s, and 2048 cells 34.5 dB; after 15 s they show 35.7 dB, and 512 cells 35.5 dB.
 CELLS_PER_PIXEL, LEAST_CELLS = 2.0, 128
 # A long fit on a GPU has four rays for each pixel or, where samples of a ray are farther apart than pixels, four times
-# as many pixels in a step; it is long from so many seconds for each pixel of the photos on. Views of lego's validation
+# the pixels in a step; it is long from this many seconds per pixel of the photos on. Views of lego's validation
 # split, H200: at 400x400, 34 s, four rays show 36.6 dB and more pixels 36.3 dB; at 800x800, 55 s, four rays show
 # 35.3 dB, more pixels 36.0 dB and neither 35.5 dB (docs/results/scenes.md).
 LONG_SECONDS = {"rays": 2e-6, "pixels": 8e-7}

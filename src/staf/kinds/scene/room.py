@@ -7,7 +7,7 @@ from torch import Tensor
 
 from staf.ops.volume_rendering import Samples
 
-# Sizes of a room are so many sixteenths of the largest, because a step is recorded anew for each.
+# Sizes of a room are multiples of a sixteenth of the largest, because a step is recorded again for each size.
 PARTS, LEAST = 16, 3
 # A smaller room is taken where it would have been larger than the fullest of the last steps by this factor.
 SPARE = 1.1

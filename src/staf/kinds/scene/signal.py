@@ -89,7 +89,7 @@ class Scene(Signal):
         self.subpixels = None if subpixels is None else checks.subpixels(subpixels)
         self.network: Network = network
         self.downscale = 1
-        # Pixels of a training step, by which a task makes room for their samples; None: as many as plans have at least.
+        # Pixels of a training step, which decide the room for their samples; None: the least number that plans have.
         self.pixels_of_step: int | None = None
         self._kept: Cameras | None = None
         self._shape = (len(train), train.cameras.height, train.cameras.width)

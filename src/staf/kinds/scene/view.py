@@ -32,7 +32,7 @@ from staf.signals.view import View
 PAGE_CAMERAS = 48
 # Views that a report shows, spread evenly over all.
 MOST_SHOWN = 6
-# Rays whose samples are about so many points of the field, for the progress of a rendering.
+# Rays whose samples are about this many points of the field, for the progress of a rendering.
 POINTS_PER_RAY = 24
 
 

@@ -21,7 +21,7 @@ Tree = dict[str, Any]
 TYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 LENGTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
 TRIANGLES, STRIP, FAN = 4, 5, 6
-# Corners of faces that a scene may have, and how many for a byte of the file, once every mesh stands in every place.
+# Corners of faces that a scene may have, and how many per byte of the file, with every mesh at all of its positions.
 MAX_CORNERS, FREE_CORNERS, CORNERS_OF_A_BYTE = 300_000_000, 2_000_000, 16
 # Entries and brackets of the description: parsed, each takes some hundred bytes.
 MOST_ENTRIES = 2_000_000

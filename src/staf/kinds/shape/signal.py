@@ -114,7 +114,7 @@ class Shape(Signal):
 
     @cached_property
     def closure(self) -> Closure:
-        """Whether the mesh is watertight, and by which rule inside is told from outside."""
+        """Whether the mesh is watertight, and the rule for what is inside."""
         return closure(self.mesh.faces)
 
     @property

@@ -14,8 +14,8 @@ EXTENSION, FRAME, END = 0x21, 0x2C, 0x3B
 def check_extents(file: BinaryIO) -> None:
     """Refuse frames that reach beyond the picture, for which readers make a larger one.
 
-    The picture is the screen that the header announces, or the first frame's reach where that is more. What is no GIF,
-    or is cut short, is left to the decoder to refuse.
+    The picture is the screen that the header announces, or the extent of the first frame if that is larger. What is no
+    GIF, or is cut short, is left to the decoder to refuse.
 
     >>> import io
     >>> start = b"GIF89a" + bytes([4, 0, 3, 0, 0, 0, 0])

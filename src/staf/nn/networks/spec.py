@@ -54,7 +54,7 @@ class Rates:
 
 @dataclass(frozen=True)
 class Constants:
-    """Arguments of the factory for a kind of signal, in place of the defaults, and why.
+    """Arguments of the factory for a kind of signal that replace the defaults, and why.
 
     `from_signal` maps an argument to the attribute of the signal that it is read from.
 
@@ -102,8 +102,8 @@ class Preset:
     Args:
         summary: a sentence.
         recipe: a name in `staf.planning.recipes`: the paper's budget, batch and schedule.
-        arguments: of the factory, in place of the defaults.
-        training: entries of the recipe in plain data that the network's own authors use in place of the paper's.
+        arguments: of the factory, instead of the defaults.
+        training: entries of the recipe in plain data that the network's own authors use instead of the paper's.
         from_signal: arguments of the factory that are read from a signal or a task.
 
     >>> Preset("SIREN.", "paper_image", training={"rate": 1e-4}).arguments_for(None)
@@ -206,7 +206,7 @@ class NetworkSpec:
         source: the paper.
         rates: learning rates.
         first_layer: how the first layer follows the frequencies of a signal.
-        constants: by kind of signal, or under `EVERY`, arguments in place of the defaults.
+        constants: by kind of signal, or under `EVERY`, arguments instead of the defaults.
         restoration: by task, `super_resolution` and `denoising`, the settings of full batches.
         scene: by network of `SCENE_NETWORKS`, its arguments and rate with layers of this one; none: not for scenes.
         presets: by name, such as `paper_image`, the published network and recipe.

@@ -11,7 +11,7 @@ from staf.ops.complex_linear.matrices import complex_numbers, real_matrix, real_
 from staf.ops.complex_linear.reference import complex_linear_reference
 from staf.ops.linear import current_precision, linear
 
-# The kernels of `linear` read rows of 16 bytes, two complex numbers; up to so many outputs are exact there.
+# The kernels of `linear` read rows of 16 bytes, two complex numbers; up to this many outputs are exact there.
 ALIGNED, THIN = 2, 4
 
 __all__ = ["complex_linear"]

@@ -19,7 +19,7 @@ from staf.ops.gabor_network import plain, products
 from staf.ops.gabor_network.plain import Wave
 from staf.ops.linear.autograd import COORDINATES
 
-# Widths are filled up to multiples of so many complex numbers: 16 bytes of a 16-bit plane. Outputs are real numbers;
+# Widths are filled up to multiples of this many complex numbers: 16 bytes of a 16-bit plane. Outputs are real numbers;
 # up to `THIN` of them have kernels of their own.
 ALIGNED, ALIGNED_OUTPUTS, THIN = 4, 16, 4
 # exp of this is half of the largest float16.

@@ -15,7 +15,7 @@ from torch import Tensor
 from staf.ops.linear.library import library_precision
 
 SPLIT = (torch.float16, torch.bfloat16)
-# Sums of 16-bit numbers are made over a multiple of so many points, and over the rest: cuBLAS of CUDA 13.0 leaves out
+# Sums of 16-bit numbers are made over a multiple of this many points, and over the rest: cuBLAS of CUDA 13.0 leaves out
 # the last of 3,073, 4,097, 8,193, 12,289, 16,385 or 65,537 points on an H200.
 EVEN = 64
 

@@ -14,7 +14,7 @@ from staf.ops.gabor_network.plain import Wave
 from staf.ops.gabor_network.triton_kernels import fold_kernel, gradient_kernel, matrix_kernel, value_kernel
 from staf.ops.linear.triton_kernels import finish_kernel
 
-# Rows and complex columns of a tile; a gradient has about so many programs, which add up their rows.
+# Rows and complex columns of a tile; a gradient has about this many programs, which add up their rows.
 VALUE_ROWS, GRADIENT_ROWS, COLUMNS = 32, 16, 32
 PROGRAMS = 132 * 32
 BLOCK = 1024

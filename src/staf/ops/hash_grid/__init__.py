@@ -31,7 +31,7 @@ def hash_grid(
 
     Level l divides [-1, 1] into `layout.levels[l].resolution` cells an axis. Its features at x are those of the 2^d
     corners of x's cell, weighted by prod_k w_k: w is s or 1 - s for the position s of x in the cell, with
-    s^2 (3 - 2 s) in place of s for "smoothstep". Points outside [-1, 1] have the value of the nearest border point, and
+    s^2 (3 - 2 s) instead of s for "smoothstep". Points outside [-1, 1] have the value of the nearest border point, and
     derivatives of zero across it.
 
     | table | x | meaning |

@@ -20,7 +20,7 @@ def hash_grid_reference(
     """y_l(x) = sum over the 2^d corners b of x's cell: prod_k w(s_k, b_k) table[row_l(cell + b)], levels side by side.
 
     p = (x + 1) / 2 resolution is the position, cell = floor(p) and s = p - cell; w(s, 1) = s and w(s, 0) = 1 - s, with
-    s^2 (3 - 2 s) in place of s where `smooth`. Points outside [-1, 1] are moved to its border first.
+    s^2 (3 - 2 s) instead of s if `smooth`. Points outside [-1, 1] are moved to its border first.
 
     >>> layout = GridLayout.geometric(1, levels=1, coarsest=2, growth=1.0)
     >>> table = torch.tensor([[[0.0], [10.0], [30.0]]])

@@ -11,7 +11,7 @@ from staf.ops.backend import forced_backend, fused_allowed, note, reverse_mode_o
 from staf.ops.linear.precision import ProductPrecision, current_precision, product_precision
 from staf.ops.linear.reference import linear_reference
 
-# From so many points on, a CPU product is worth choosing.
+# From this many points on, a CPU product is worth choosing.
 MANY_POINTS = 256
 
 __all__ = ["ProductPrecision", "current_precision", "linear", "product_precision"]

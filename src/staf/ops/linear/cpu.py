@@ -24,7 +24,7 @@ from staf.ops import native
 from staf.ops.backend import have_memory, note
 from staf.ops.linear import MANY_POINTS
 
-# Up to so many inputs or outputs make a product thin; the kernel takes the other side in blocks.
+# Up to this many inputs or outputs make a product thin; the kernel takes the other side in blocks.
 MOST_THIN, COLUMNS = 8, 32
 
 

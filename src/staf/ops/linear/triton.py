@@ -23,7 +23,7 @@ FEW_COLUMNS = 16
 PRODUCT_TILES = ((64, 64, 64, 4, 3), (64, 128, 32, 4, 3), (128, 16, 64, 4, 3))
 SUMS_TILES = ((64, 64, 64, 4, 3, 256), (64, 128, 32, 4, 3, 512), (16, 128, 64, 4, 3, 512))
 # With tf32 and few points: for weights as they are, and for transposed ones. And for many points of several networks,
-# whose biases cuBLAS would first write to the result: 0.77 ms for 64 x 16,384 points, where that takes 1.45.
+# whose biases cuBLAS would first write to the result: 0.77 ms for 64 x 16,384 points, instead of 1.45.
 TF32_TILES = ((128, 64, 64, 8, 3), (32, 128, 32, 4, 4))
 TF32_NETWORKS_TILE = (128, 256, 32, 8, 4)
 COORDINATE_ROWS = 8

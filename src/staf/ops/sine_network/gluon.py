@@ -18,7 +18,7 @@ from staf.ops.sine_network.gluon_layer import shared_layer_kernel
 from staf.ops.sine_network.gluon_tiles import COLUMNS, DEPTH, ROWS, SLICE
 from staf.ops.sine_network.tiles import Layer, divisor, share_of
 
-# About so many programs for the first layer and for the last gradient; others have one on each multiprocessor.
+# About this many programs for the first layer and for the last gradient; others have one on each multiprocessor.
 FIRST_PROGRAMS, LAST_PROGRAMS = 132 * 16, 132 * 8
 WARPS = 16
 # How the copy engine lays 16-bit operands in shared memory.

@@ -159,7 +159,7 @@ def multiply(
         gl.thread_barrier()
         last = stage * CHUNKS + CHUNKS - 1
         _fetch(a_high, a_low, row, CHUNKS - 1, later < tiles, last, operands, barriers, SPLIT)
-        # The first time nobody has to free a place.
+        # The first time, no buffer has to be freed.
         mbarrier.wait(barriers.index(FREE + stage), phase ^ 1)
         place._reinterpret(gl.float32, [STAGES, ROWS, COLUMNS], PLACE).index(stage).store(total)
         gl.thread_barrier()
@@ -179,7 +179,7 @@ def taken(place, barriers, stage, PART: gl.constexpr, STAGES: gl.constexpr):
 
 @gluon.jit
 def released(barriers, stage, STAGES: gl.constexpr):
-    """Where there are two places, one is free when everyone has done with it: nobody waits for it yet."""
+    """Where there are two places, one is free when all have finished with it, and no warp waits for it yet."""
     if STAGES == 2:
         gl.thread_barrier()
         mbarrier.arrive(barriers.index(FREE + stage))

@@ -34,7 +34,7 @@ from staf.ops.sine_series.triton import finished_shared
 from staf.ops.squared_error.triton import REACH
 from staf.ops.triton_early import early
 
-# The largest gradient is looked for in blocks of so many numbers, by so many programs for each network at most.
+# The largest gradient is looked for in blocks of this many numbers, by so many programs for each network at most.
 LARGEST_BLOCK, LARGEST_BLOCKS = 1024, 128
 # So many slots are added at a time.
 SLOTS = 8

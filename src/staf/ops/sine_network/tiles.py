@@ -10,7 +10,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 # Every network's rows are padded to a multiple of this.
 PADDING = 128
-# From so many rows on, tiles are large.
+# From this many rows on, tiles are large.
 MANY_ROWS = 16_384
 
 
@@ -43,7 +43,7 @@ TILES = {
     (True, False): Tile(128, 128, 64, 8, 3, 128),
     (True, True): Tile(128, 128, 32, 8, 3, 128),
 }
-# A layer's epilogue takes up to so many columns at a time. A gradient has about so many programs, two on each
+# A layer's epilogue takes up to this many columns at a time. A gradient has about this many programs, two on each
 # multiprocessor, unless rows are few and every tile has one.
 SPAN = 32
 PROGRAMS = {False: 528, True: 264}

@@ -27,7 +27,7 @@ from staf.ops.triton_early import early
 
 # Rows and columns of a tile of weights that is split by one program.
 SIDE = 32
-# Up to so many shares of a row are added up by the last layer, which asks for all of them at once.
+# Up to this many shares of a row are added up by the last layer, which asks for all of them at once.
 MOST_SHARES = 32
 
 

@@ -1,7 +1,7 @@
 """The sine series on CUDA in float32: forward, gradients and second derivatives, one pass over memory each.
 
 Shapes and formulas are those of `loop`. Parameter sums are made in two stages, tiles first and then their results in
-order: the same bits in every run, no atomics. `reduced` asks for less exact sines where that saves time.
+order: the same bits in every run, no atomics. `reduced` allows less exact sines if that saves time.
 Nothing here waits for the device, so calls can be captured in a CUDA graph once each kernel has run.
 """
 

@@ -22,7 +22,7 @@ from staf.ops.sine_series.triton_moments import (
 from staf.ops.sine_series.triton_shared import many_gradients_kernel
 from staf.ops.sine_series.triton_table_kernels import table_kernel, table_value_kernel
 
-# From so many terms on, and numbers of a network; with fewer, single terms are as fast.
+# From this many terms on, and numbers of a network; with fewer, single terms are as fast.
 TERMS, LEAST = 16, 2**20
 # Cells on each side of zero: angles of up to 240 at least.
 HALF = 2**12
@@ -30,7 +30,7 @@ HALF = 2**12
 VALUE_BLOCK = (1024, 4)
 # Knots of a program that makes the table.
 KNOTS = 16
-# The largest |x| is looked for in so many places, since many programs would wait for one; numbers of a program that
+# The largest |x| is looked for in this many places, since many programs would wait for one; numbers of a program that
 # does nothing else, and how many such programs there are.
 COPIES, REACH_BLOCK, REACH_PROGRAMS = 256, 4096, 132 * 8
 REACH = "staf_reach"

@@ -12,7 +12,7 @@ from staf.ops.linear.triton_kernels import finish_kernel
 from staf.ops.triton_early import begin, early
 
 BLOCK = 4096
-# Up to so many blocks of a network are one program's work, of more warps, which saves the launch that adds slots.
+# Up to this many blocks of a network are one program's work, of more warps, which saves the launch that adds slots.
 BLOCKS, WARPS = 4, 16
 PROGRAMS = 132 * 4
 # The name that the largest |gradient| of each program is left by.

@@ -61,7 +61,7 @@ def composite(
 
     Args:
         density: sigma, per unit of distance; finite, and not negative.
-        width: the stretch of the ray that a sample stands for.
+        width: the part of the ray that a sample represents.
         start: where the samples of each ray begin in the list; rays must not overlap.
         count: how many samples each ray has.
         stop: samples that less than this share of the light reaches are left out (0: none).

@@ -152,7 +152,7 @@ def segment_bytes(entries: Sequence[Entry], failures: dict[str, str]) -> bytes:
 
 
 def read_segment(data: bytes) -> tuple[list[Entry], dict[str, str]]:
-    """What a segment lists; nothing where it is not whole, because then its shards are found by themselves."""
+    """The entries of a segment; none if it is incomplete, because then its shards are found without it."""
     body, _, end = data.removesuffix(b"\n").rpartition(b"\n")
     body += b"\n" if body else b""
     with contextlib.suppress(ValueError, TypeError, AttributeError):

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 SIZE = {"width": 64, "depth": 3}
 STEPS = {"cpu": 2000, "cuda": 10_000}
 RATE = 3e-3
-# All points in every step, up to so many: noise of mini-batches is larger than the errors that are sought.
+# All points in every step, up to this many: noise of mini-batches is larger than the errors that are sought.
 LARGEST_BATCH = 2**14
-# The first layer's omega0, for solutions of which no frequency is told.
+# The first layer's omega0, for solutions whose frequency is not given.
 OMEGA0 = 5.0
 
 

@@ -22,7 +22,7 @@ BLOCK = 512
 BETAS = (0.9, 0.999)
 # Gradients lie where the backward pass has put them, and a kernel is told each one's place: this many at most.
 TOGETHER = 32
-# Parameters start at multiples of so many numbers: cuBLAS multiplies by others with kernels of half the speed.
+# Parameters start at multiples of this many numbers: cuBLAS multiplies by others with kernels of half the speed.
 ALIGNED = 32
 
 

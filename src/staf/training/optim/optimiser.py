@@ -79,7 +79,7 @@ class Optimiser:
             self.optimisers.append(torch.optim.Adam(tables, betas=TABLE_BETAS, eps=TABLE_EPSILON, **options))
 
     def rates(self, multiplier: float, freeze_activations: bool = False) -> list[float]:
-        """The rate of each group when the schedule stands at `multiplier`."""
+        """The rate of each group when the schedule is at `multiplier`."""
         return [
             0.0 if freeze_activations and role in ACTIVATION_ROLES else base * multiplier
             for role, base in self.base_rates.items()

@@ -1,4 +1,4 @@
-"""The parts of a SOAP step between its matrix products, on CUDA in float32: one launch each in place of a dozen.
+"""The parts of a SOAP step between its matrix products, on CUDA in float32: one launch each instead of a dozen.
 
 The formulas are those of `soap`. A step of small matrices takes as long as its launches; products stay torch's.
 """

@@ -22,7 +22,7 @@ from staf.signals.errors import SignalError
 
 # Part of every key: a change in how files are decoded must not meet old arrays.
 METHOD = "bands-1"
-# What the folder may hold besides the image at hand; the longest unused go first.
+# What the folder may hold besides the current image; the files unused for longest are deleted first.
 MOST_BYTES = 2**35
 READERS: dict[str, Callable[[Path, int], Banded | None]] = {"TIFF": tiff_bands, "PNG": png_bands, "JPEG": jpeg_bands}
 

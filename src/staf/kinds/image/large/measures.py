@@ -19,7 +19,7 @@ from staf.signals.host_copy import Arriving
 from staf.training.task import Predict
 
 BAND_PIXELS = 2**20
-# Reconstructions above this many bytes lie in a file that nobody else sees, not in memory.
+# Reconstructions above this many bytes are in a temporary file, not in memory.
 MEMORY_BYTES = 2**30
 # The longest side of the map of the error.
 MAP_SIDE = 1024
@@ -55,7 +55,8 @@ def measure(
     """Compare a field with an image's pixels (h, w, c) at every one of them: clamped, peak the width of `value_range`.
 
     `encode` makes samples of values, as `Image.encode`. SSIM, with `similarity`, is the mean over all window positions,
-    as for an image in one piece: bands overlap by a window less one row. `progress` is told the fraction that is done.
+    as for an image in one piece: bands overlap by a window less one row. `progress` is called with the fraction that is
+    done.
 
     >>> grey = np.full((20, 30, 1), 51, np.uint8)
     >>> found = measure(lambda x: torch.full((len(x), 1), 0.3), grey, lambda v: (v * 255).round().byte().numpy)

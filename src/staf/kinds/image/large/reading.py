@@ -9,7 +9,7 @@ from staf.kinds.image import reading, tiff_reading
 from staf.kinds.image.large.cache import READERS, mapped_image
 from staf.kinds.image.signal import Image
 
-# Images of at least so many pixels are mapped: decoding them anew each time would take seconds, and memory.
+# Images of at least this many pixels are mapped: decoding them again each time would take seconds, and memory.
 MAPPED_PIXELS = 2**26
 
 

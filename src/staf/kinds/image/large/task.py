@@ -21,7 +21,7 @@ from staf.training.task import Batch, Predict
 DEVICE_BYTES = 2**32
 # The longest side of what networks that read their target, and the fingerprint of a checkpoint, see of the image.
 SEEN_SIDE = 512
-# SSIM is measured up to so many pixels, by type of device: a processor takes seconds for each million.
+# SSIM is measured up to this many pixels, by type of device: a processor takes seconds for each million.
 SIMILAR_PIXELS = {"cpu": 2**22, "cuda": 2**26}
 
 
