@@ -40,12 +40,11 @@ def open(
 
     Args:
         source: a path; a URL that fsspec opens (`staf[cluster]`); a NumPy array; a tensor; a Pillow image; or a signal,
-        which
-            is returned unchanged.
-        name: its name; by default that of the file without its suffix, or the name of the kind. kind: the kind of
-        signal ("image", "grid", ...) if the data could be of several. layout: for images "hwc" or "chw". Arrays are (h,
-        w, c) by default; in a tensor, the channel axis is the first or last
-            axis, the one of size 1 to 4, and if both are, this argument is required. For grids "channels-last",
+            which is returned unchanged.
+        name: its name; by default that of the file without its suffix, or the name of the kind.
+        kind: the kind of signal ("image", "grid", ...) if the data could be of several.
+        layout: for images "hwc" or "chw". Arrays are (h, w, c) by default; in a tensor, the channel axis is the first
+            or last axis, the one of size 1 to 4, and if both are, this argument is required. For grids "channels-last",
             "channels-first" or "no-channels". Not for files.
         max_pixels: files with more pixels (audio: samples) are refused before they are decoded.
 

@@ -27,8 +27,7 @@ class SineSeries(nn.Module):
             otherwise one set is used for the whole layer, with parameters of shape (terms,). To share one set between
             layers, use the same module in all of them.
         law: the initial sinusoids: `siren_start` (default), `theorem`, `released`, or a law object of `staf.nn.init`.
-        train: which of amplitude, frequency and phase are parameters; the others are buffers, which are saved but not
-        trained.
+        train: which of amplitude, frequency and phase are parameters; the others are buffers: saved but not trained.
 
     >>> act = SineSeries(terms=5, omega0=30, generator=torch.Generator().manual_seed(0))
     >>> act(torch.zeros(7, 16)).shape, sum(p.numel() for p in act.parameters())

@@ -33,11 +33,10 @@ FASTEST = 2**31 - 1
 
 
 class Audio(Signal):
-    """A recording with one or more channels, stored as float32 samples in [-1, 1] (floating-point files may exceed
-    this).
+    """A recording with one or more channels, stored as float32 samples in [-1, 1].
 
-    A field is fitted to the samples divided by the peak, so values are in [-1, 1] and the PSNR is -10 log10 MSE, as in
-    the paper. `value_range` is (-peak, peak).
+    Floating-point files may exceed this range. A field is fitted to the samples divided by the peak, so values are in
+    [-1, 1] and the PSNR is -10 log10 MSE, as in the paper. `value_range` is (-peak, peak).
 
     Args:
         samples: (n,) or (n, channels), any real type; integers are divided by the magnitude of their lowest value.

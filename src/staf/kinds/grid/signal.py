@@ -40,9 +40,9 @@ class Grid(Signal):
     the PSNR is high - low. The array can be memory-mapped.
 
     Args:
-        array: (*shape) or (*shape, channels). channels: whether the last axis has the channels. By default it does in
-        an array of 3 or more axes whose last axis has
-            at most 16 entries; `notes` says so.
+        array: (*shape) or (*shape, channels).
+        channels: whether the last axis has the channels. By default it does in an array of 3 or more axes whose last
+            axis has at most 16 entries; `notes` says so.
         name: its name.
         spacing: the side of a cell along each axis, if known; millimetres in files of scanners.
 

@@ -39,8 +39,7 @@ def incode(
 
     Args:
         harmoniser: the kind of target: `image`, `denoising` (a noisy image), `audio` or `shape`; None for a field whose
-        four
-            numbers are constants.
+            four numbers are constants.
         sample_rate: that of audio, by default 44100.
         head_bias: the initial values of the four numbers.
         penalty: weights of relu(-a), relu(-b), relu(-c), relu(-d) in the loss.

@@ -49,13 +49,17 @@ def staf(
     `staf(d, c, omega0=60, law="released", weights="torch", skip=True)`.
 
     Args:
-        terms: number of sinusoids per activation (tau). omega0: highest initial frequency of the first layer.
-        hidden_omega0: that of the other layers; by default 30, or `omega0` if `sharing="network"`. law: `siren_start`,
-        `theorem` or `released`, see `staf.nn.init`. extra_amplitude: for `siren_start` only: the amplitude of the extra
-        terms. spread: for `siren_start` only: whether the extra frequencies are spaced evenly up to omega0 (`even`) or
-        `random`. weights: `siren`, `torch` or `unit_gain`. sharing: one set of sinusoids per `layer`, per `neuron`, or
-        one for the whole `network`. skip: z = rho(a) + a in hidden layers. train: which of amplitude, frequency, phase
-        are trained; the others keep their initial values.
+        terms: number of sinusoids per activation (tau).
+        omega0: highest initial frequency of the first layer.
+        hidden_omega0: that of the other layers; by default 30, or `omega0` if `sharing="network"`.
+        law: `siren_start`, `theorem` or `released`, see `staf.nn.init`.
+        extra_amplitude: for `siren_start` only: the amplitude of the extra terms.
+        spread: for `siren_start` only: whether the extra frequencies are evenly spaced up to omega0 (`even`) or
+            `random`.
+        weights: `siren`, `torch` or `unit_gain`.
+        sharing: one set of sinusoids per `layer`, per `neuron`, or one for the whole `network`.
+        skip: z = rho(a) + a in hidden layers.
+        train: which of amplitude, frequency, phase are trained; the others keep their initial values.
 
     >>> sum(p.numel() for p in staf(2, 3).parameters())
     198975
