@@ -13,9 +13,9 @@ from staf._typing import Float
 def chamfer(first: Float[Tensor, "n d"], second: Float[Tensor, "m d"]) -> Float[Tensor, ""]:
     """mean_i min_j |x_i - y_j|^2 + mean_j min_i |x_i - y_j|^2, the squared, two-sided form.
 
-    For surfaces the points are samples of equal density on both, and the value goes with their number (two samplings
-    of one surface are never 0 apart) and with the square of the unit of length: state both beside it. Neighbours are
-    found exactly, in float64, by a k-d tree on the CPU; no gradient is kept.
+    For surfaces, the points are samples of equal density on both. The value depends on their number (two samplings of
+    the same surface never have distance 0) and on the square of the unit of length, so state both with it. Neighbours
+    are found exactly, in float64, with a k-d tree on the CPU; there is no gradient.
 
     >>> square = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     >>> chamfer(square, square + torch.tensor([0.0, 0.125])).item()

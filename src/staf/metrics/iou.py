@@ -9,7 +9,7 @@ from staf._typing import Bool, Float
 
 
 def iou(prediction: Bool[Tensor, "*shape"], target: Bool[Tensor, "*shape"]) -> Float[Tensor, ""]:
-    """|A and B| / |A or B| of two occupancies on the same points, in [0, 1]; two empty ones are equal, hence 1.
+    """|A and B| / |A or B| of two occupancies at the same points, in [0, 1]; it is 1 for two empty ones.
 
     A field's values become an occupancy by a threshold, 0.5 for targets of 0 and 1: `iou(values > 0.5, target)`.
     Counts are exact at any size.

@@ -33,7 +33,7 @@ class LPIPS(nn.Module):
 
         d = sum over layers of the mean over positions of  w_layer . (f(x) - f(y))^2
 
-    Differentiable, so that it also serves as a loss. `weights` has the names and shapes of `SHAPES`.
+    It is differentiable, so it can also be a loss. `weights` has the names and shapes of `SHAPES`.
 
     >>> random = {name: torch.rand(shape) for name, shape in SHAPES.items()}
     >>> image = torch.rand(1, 3, 64, 64)
@@ -88,11 +88,11 @@ def lpips(
     data_range: float | tuple[float, float],
     model: LPIPS | None = None,
 ) -> Float[Tensor, ""]:
-    """LPIPS-Alex of two images (h, w, 3), or (h, w, 1), whose grey is repeated; 0 is equality, lower is better.
+    """LPIPS-Alex of two images (h, w, 3), or grey (h, w, 1); lower is better, and 0 means equal.
 
-    Predictions are clamped to `data_range`, a peak or a pair (low, high), which is mapped to [-1, 1]. `model` holds the
-    weights; without one, `load_lpips()` finds them. Sides of 31 pixels and more are measured as they are (the
-    published weights were tuned on 64x64 patches), smaller ones are refused.
+    Predictions are clamped to `data_range`, a peak or a pair (low, high), which is mapped to [-1, 1]. `model` has the
+    weights; by default, `load_lpips()` finds them. Images with sides of less than 31 pixels are refused; others are not
+    resized (the published weights were tuned on 64x64 patches).
 
     >>> model = LPIPS({name: torch.rand(shape) for name, shape in SHAPES.items()})
     >>> image = torch.rand(40, 50, 3)
@@ -116,7 +116,7 @@ def lpips(
 
 
 def load_lpips(path: str | os.PathLike[str] | None = None) -> LPIPS:
-    """The published weights from a safetensors file: `path`, or where `weights_path` finds it."""
+    """Read the published weights from a safetensors file: `path`, or the file that `weights_path` finds."""
     from safetensors.torch import load_file
 
     file = weights_path(path)

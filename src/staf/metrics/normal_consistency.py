@@ -11,8 +11,8 @@ from staf._typing import Float
 def normal_consistency(first: Float[Tensor, "n 3"], second: Float[Tensor, "n 3"]) -> Float[Tensor, ""]:
     """mean_i |cos(angle between first_i and second_i)|, in [0, 1]: 1 where every pair is parallel.
 
-    The pairs are normals at a point of one surface and at the nearest point of the other; the mean of both directions
-    is the usual measure (`kinds.shape.measures`). Lengths do not matter, signs neither. A zero vector counts as 0.
+    The pairs are normals at a point of one surface and at the nearest point of the other; the usual metric is the mean
+    of both directions (`kinds.shape.measures`). Lengths and signs do not matter. A zero vector counts as 0.
 
     >>> normal_consistency(torch.tensor([[0.0, 0, 2], [1, 0, 0]]), torch.tensor([[0.0, 0, -1], [0, 1, 0]])).item()
     0.5

@@ -13,8 +13,8 @@ def psnr(
 ) -> Float[Tensor, ""]:
     """10 log10(peak^2 / MSE) in decibels, of predictions clamped to the range of the data.
 
-    `data_range` is the peak (data in [0, peak]) or a pair (low, high), whose width is then the peak; there is no
-    default, because a wrong one shifts every number. The mean is taken in float64. Equal tensors give inf, and a
+    `data_range` is the peak (data in [0, peak]) or a pair (low, high), where the peak is high - low. There is no
+    default, because a wrong one changes every number. The mean is taken in float64. Equal tensors give inf, and a
     prediction with NaN gives NaN.
 
     >>> import torch

@@ -19,13 +19,13 @@ def log_spectral_distance(
     hop: int = HOP,
     floor_db: float = FLOOR_DB,
 ) -> Float[Tensor, ""]:
-    """Mean over frames and channels of the root mean square, over frequencies, of the difference of levels, in dB.
+    """Mean over frames and channels of the root mean square difference of levels over frequencies, in dB.
 
     LSD = mean_t sqrt(mean_f (L(prediction)_tf - L(target)_tf)^2), where L = 10 log10 max(P, floor) and P is the power
     spectrum of a frame of `window` samples under a Hann window, frames starting every `hop` samples. The floor lies
     `floor_db` below the largest P of the target, or below 1 if it is silent, so that inaudible parts do not count.
-    Shorter signals are one frame, and what remains after the last whole frame makes one more, ending with the signal.
-    Zero is equality.
+    A shorter signal is one frame; after the last whole frame, there is one more that ends with the signal. Zero
+    means equal.
 
     >>> wave = torch.sin(torch.arange(4096) * 0.3)[:, None]
     >>> float(log_spectral_distance(wave, wave)), round(float(log_spectral_distance(10 * wave, wave, floor_db=-200)))

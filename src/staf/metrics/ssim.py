@@ -25,7 +25,7 @@ SHORT = 256
 def ssim(
     prediction: Float[Tensor, "h w c"], target: Float[Tensor, "h w c"], *, data_range: float | tuple[float, float]
 ) -> Float[Tensor, ""]:
-    """The mean structural similarity of two images, in [-1, 1]; 1 is equality (Wang et al. 2004).
+    """The mean structural similarity of two images, in [-1, 1]; 1 means equal (Wang et al. 2004).
 
     At each position where the gaussian window (11x11, sigma 1.5) fits into the image, with its weighted means m,
     variances s^2 and covariance s_xy, K1 = 0.01, K2 = 0.03 and peak L:

@@ -13,8 +13,8 @@ from staf.operators.linear import checked, checked_shape
 class AreaDownsampling:
     """(A x)_j = mean of x over the s x ... x s cells of coarse cell j; the adjoint spreads y_j / s^d over them.
 
-    Cells are aligned: coarse cell j covers exactly the fine cells s j to s j + s - 1, so that under the `centres`
-    convention both grids sample one function.
+    Cells are aligned: coarse cell j covers exactly the fine cells s j to s j + s - 1, so with the `centres` convention
+    both grids sample the same function.
 
     >>> import torch
     >>> AreaDownsampling((2, 4), 2).A(torch.tensor([[0.0, 1.0, 4.0, 4.0], [2.0, 1.0, 4.0, 0.0]]))

@@ -14,7 +14,7 @@ from staf.operators.rays import RayIntegrals
 
 @dataclass(frozen=True)
 class Beam:
-    """A scanner that turns about the axis through the middle of a picture, or about the first axis of a volume.
+    """A scanner that rotates about the centre of an image, or about the first axis of a volume.
 
     Lengths are in the unit of the cells' spacing. `source_distance` is infinite for parallel rays; distances are from
     the axis of rotation.
@@ -42,7 +42,7 @@ class Beam:
 
 
 class BeamIntegrals(RayIntegrals):
-    """Integrals along the rays of a `beam`, which a filtered backprojection needs to know.
+    """Integrals along the rays of a `beam`; filtered backprojection uses its geometry.
 
     >>> turns = torch.arange(4) * math.pi / 4
     >>> parallel_beam((6, 6), turns).beam.detector_size
@@ -73,10 +73,10 @@ def parallel_beam(
     spacing: float = 1.0,
     step: float = 0.5,
 ) -> BeamIntegrals:
-    """The Radon transform of pictures (rows, columns): sinograms (angles, detectors).
+    """The Radon transform of images (rows, columns): sinograms (angles, detectors).
 
-    At angle 0 rays run down the columns; angles are in radians, counter-clockwise as the picture is seen. Detectors are
-    `detector_size` wide (by default a cell) and lie symmetrically about the axis; by default they cover the diagonal.
+    At angle 0, rays run along the columns; angles are in radians, counter-clockwise in the image. Detectors are
+    `detector_size` wide (by default a cell) and symmetric about the axis; by default they cover the diagonal.
     """
     size = spacing if detector_size is None else detector_size
     count = detectors or math.ceil(math.hypot(*shape) * spacing / size)
@@ -103,7 +103,7 @@ def fan_beam(
     spacing: float = 1.0,
     step: float = 0.5,
 ) -> BeamIntegrals:
-    """Rays from a source that circles the picture to a flat detector beyond it: sinograms (angles, detectors).
+    """Rays from a source that circles the image to a flat detector on the other side: sinograms (angles, detectors).
 
     Distances are from the axis of rotation, in the units of `spacing`.
     """

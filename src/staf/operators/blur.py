@@ -15,7 +15,7 @@ REACH = 4.0
 
 
 class GaussianBlur:
-    """Convolution with a Gaussian of standard deviation `sigma` samples along each axis; the edges are mirrored.
+    """Convolution with a Gaussian whose standard deviation is `sigma` samples along each axis; edges are mirrored.
 
     >>> blurred = GaussianBlur((5,), 0.5).A(torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0]))
     >>> [round(value, 3) for value in blurred.tolist()]

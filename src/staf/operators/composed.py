@@ -11,7 +11,7 @@ from staf.operators.linear import LinearOperator
 
 
 class Composed:
-    """A = A_n ... A_2 A_1, the first operator given acting first.
+    """A = A_n ... A_2 A_1; the first operator acts first.
 
     >>> from staf.operators.area_downsampling import AreaDownsampling
     >>> from staf.operators.blur import GaussianBlur

@@ -10,9 +10,9 @@ from staf.operators.linear import checked
 
 
 class MaskedFourier:
-    """A x = the Fourier coefficients of each coil's picture where `mask` is true, as pairs of real and imaginary part.
+    """A x = the Fourier coefficients of each coil's image where `mask` is true, as pairs of real and imaginary part.
 
-    The transform is orthonormal and has frequency zero in the middle (index n // 2 of each axis), as scanners' data.
+    The transform is orthonormal, with frequency zero in the middle (index n // 2 of each axis), as in data of scanners.
     Coil c sees S_c x, with the sensitivity S_c; without sensitivities there is one coil that sees x.
 
     Args:
@@ -76,7 +76,7 @@ class MaskedFourier:
 def cartesian_mask(
     shape: tuple[int, int], acceleration: float, *, centre: float = 0.08, generator: torch.Generator | None = None
 ) -> Bool[Tensor, "rows columns"]:
-    """Whole columns of frequencies: the middle `centre` share of them, and random others, 1/acceleration in all.
+    """A mask of 1 / acceleration of the columns of frequencies: the share `centre` in the middle, and random others.
 
     >>> mask = cartesian_mask((8, 100), 4, generator=torch.Generator().manual_seed(0))
     >>> mask.float().mean().item(), mask[:, 46:54].all().item()

@@ -11,8 +11,8 @@ from torch import Tensor
 class LinearOperator(Protocol):
     """A linear map with its adjoint: <A x, y> = <x, A_adjoint y> for all x and y.
 
-    One test holds every operator of this package to that; a new one is added to its list. An operator that holds
-    tensors also has `to(device)`, which returns the operator there.
+    One test checks this for every operator of this package; add a new operator to its list. An operator that contains
+    tensors also has `to(device)`, which returns the operator on this device.
     """
 
     input_shape: tuple[int, ...]
@@ -29,7 +29,7 @@ class LinearOperator(Protocol):
 
 @runtime_checkable
 class SampleMeans(LinearOperator, Protocol):
-    """A linear operator whose every observation is the mean of k samples: only those need to be known for it."""
+    """A linear operator for which each observation is the mean of k samples, so that only these are evaluated."""
 
     def samples_of(self, index: Tensor) -> Tensor:
         """The flat indices (k, n) of the samples behind the observations `index` (n,), both in C order."""

@@ -13,9 +13,9 @@ from torch import Tensor
 class PhotonNoise:
     """y = (Poisson(count x) + readout n) / count, with n ~ N(0, 1).
 
-    `count` is the mean number of photons at value 1; `readout` is the standard deviation of the sensor's own noise, in
-    photons. The mean of y is x and its variance x / count + (readout / count)^2; y is not clipped. The paper states
-    count 10 alone; the released code adds readout 2.
+    `count` is the mean number of photons at value 1; `readout` is the standard deviation of the readout noise, in
+    photons. The mean of y is x and its variance x / count + (readout / count)^2; y is not clipped. The paper
+    uses count 10; the released code also adds readout 2.
 
     >>> light = torch.full((1000,), 0.5)
     >>> noisy = PhotonNoise(10)(light, torch.Generator().manual_seed(0))
@@ -48,10 +48,9 @@ class PhotonNoise:
 
 @dataclass(frozen=True)
 class TransmissionNoise:
-    """y = -log(max(Poisson(count exp(-x)), 1) / count): line integrals x as a detector with `count` photons sees them.
+    """y = -log(max(Poisson(count exp(-x)), 1) / count): line integrals x, measured with `count` photons.
 
-    `count` is the mean number of photons that a ray has without the object. A ray that no photon passes is read as if
-    one had.
+    `count` is the mean number of photons of a ray without the object. A ray without any photon counts as one photon.
 
     >>> noisy = TransmissionNoise(1e4)(torch.full((1000,), 2.0), torch.Generator().manual_seed(0))
     >>> abs(noisy.mean().item() - 2.0) < 0.01, 0.02 < noisy.std().item() < 0.035

@@ -26,17 +26,19 @@ MOST_WEIGHTS = {"cpu": 2**25, "cuda": 2**29}
 class RayIntegrals:
     """(A x)_r = integral of x along ray r, x interpolated linearly between the centres of its cells.
 
-    In the outer half of a cell at the edge x is what it is at the cell's centre; outside of the array's box it is zero.
+    In the outer half of a cell at the edge, x has the value of the cell's centre; outside of the array's box, it is
+    zero.
 
-    The integral is a sum over points half a step, one and a half steps, ... from where the ray enters the box. The
-    adjoint spreads each ray's value over the same samples with the same weights, so that both agree to rounding.
+    The integral is a sum over points half a step, one and a half steps, ... from the point where the ray enters the
+    box. The adjoint spreads the value of each ray over the same samples with the same weights, so it is exact up to
+    rounding.
 
     Args:
-        shape: of the array, one axis for each of the d dimensions.
-        origin: of rays, (r, d), in physical units, the array's box around 0.
-        direction: of rays, (r, d); it need not have length 1.
-        spacing: the side of a cell, for all axes or for each.
-        step: between two points of a ray, in cells of the smallest spacing.
+        shape: that of the array, one axis for each of the d dimensions.
+        origin: the origins of the rays, (r, d), in physical units; the array's box is centred at 0.
+        direction: the directions of the rays, (r, d), of any length.
+        spacing: the side of a cell, one number or one for each axis.
+        step: the distance between two points of a ray, in cells of the smallest spacing.
 
     >>> through = RayIntegrals((2, 3), torch.tensor([[-5.0, 0.0]]), torch.tensor([[1.0, 0.0]]), spacing=0.5, step=0.25)
     >>> through.A(torch.ones(2, 3))

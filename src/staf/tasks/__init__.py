@@ -14,7 +14,7 @@ from staf.training.task import Task
 
 
 def task_for(signal: Signal, convention: Convention = "centres") -> Task:
-    """The task that `staf.fit` solves for a signal: the one that its kind has.
+    """The task that `staf.fit` solves for a signal: that of its kind.
 
     >>> from staf.kinds import Shape
     >>> type(task_for(Shape.sphere(resolution=8))).__name__

@@ -31,10 +31,10 @@ class HasTruth(Protocol):
 
 
 class KeepBestHeldOut:
-    """Keeps the weights with the least error on held-out pixels, looked at every `every` steps.
+    """Keep the weights with the smallest error on held-out pixels, checked every `every` steps.
 
-    It is a callback of `staf.fit` for a `Denoising` task. With `patience` given, the fit ends once that many steps
-    have passed without a better error. What it has seen, and the weights, are part of a checkpoint.
+    Use it as a callback of `staf.fit` for a task with held-out pixels. With `patience`, the fit ends when this many
+    steps have passed without a smaller error. Its state and the weights are saved in checkpoints.
     """
 
     def __init__(self, task: HasHeldOut, *, every: int = 20, patience: int | None = None) -> None:
@@ -79,9 +79,9 @@ class KeepBestHeldOut:
 
 
 class Oracle:
-    """The best PSNR against the truth that any step reached, looked at every `every` steps: the papers' protocol.
+    """The best PSNR against the truth at any step, checked every `every` steps: the papers' protocol.
 
-    It changes nothing: what it finds is reported beside the fit's own measure, never instead of it.
+    It does not change the fit; its PSNR is reported in addition to the metrics of the fit.
     """
 
     def __init__(self, task: HasTruth, *, every: int = 20) -> None:

@@ -22,7 +22,7 @@ from staf.training.task import Batch, Predict
 
 
 class Denoising:
-    """Minimise |f(x_i) - y_i|^2 over a noisy signal's samples, except a random share that is held out.
+    """Minimise |f(x_i) - y_i|^2 over the samples of a noisy signal, except a random share that is held out.
 
     The error at the held-out samples is, except for the variance of the noise, an unbiased estimate of the error
     against the clean signal, so that `callbacks.KeepBestHeldOut` finds where to stop without seeing it. `truth` is only
@@ -30,9 +30,9 @@ class Denoising:
 
     Args:
         observed: the noisy signal.
-        truth: the clean one, where it is known.
-        held_out: the share of samples held out, in [0, 1).
-        generator: draws which.
+        truth: the clean signal, if it is known.
+        held_out: the share of samples that is held out, in [0, 1).
+        generator: draws these samples.
 
     >>> import numpy as np
     >>> from staf.kinds import Image

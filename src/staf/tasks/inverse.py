@@ -26,20 +26,20 @@ EVALUATED_POINTS = 2**18
 class InverseProblem:
     """Minimise |A f - y|^2 for a linear operator A, an observation y, and a field f on the grid of A's input.
 
-    Every operator of `staf.operators`, and every one of your own with `A` and `A_adjoint`, makes a problem. Where each
-    observation is the mean of a few samples (`SampleMeans`: a mask, area means), observations are drawn in mini-batches
-    and only those samples are evaluated. Any other operator mixes all samples: then all observations together are one
-    point of the training, and each step evaluates the whole grid.
+    A can be any operator of `staf.operators`, or your own with `A` and `A_adjoint`. If each observation is the mean of
+    a few samples (`SampleMeans`: a mask, area means), observations are drawn in mini-batches and only their samples are
+    evaluated. Any other operator mixes all samples: then all observations together are one point of the training, and
+    each step evaluates the whole grid.
 
     Args:
-        signal: what is sought: its kind, grid and value range. Its samples are never fitted.
+        signal: the unknown signal: its kind, grid and value range. Its samples are never fitted.
         operator: A, from values (c, *input_shape) to observations (c, *output_shape). Its grid spans the signal's
             extent, and may be coarser or finer than the signal's own.
         observation: y, (c, *output_shape), in the signal's own units.
-        truth: the signal itself where it is known, only used to measure.
-        convention: where samples lie on the grids.
+        truth: the signal itself, if it is known; only used to measure.
+        convention: the positions of samples on the grids.
         held_out: the share of observations, in [0, 1), that is not fitted: the error there says how good a result is
-            without the truth. `generator` draws which.
+            without the truth. `generator` draws them.
 
     >>> import numpy as np
     >>> from staf.kinds import Image

@@ -15,9 +15,9 @@ from staf.training.task import Batch
 
 
 class PerceptualReconstruction(Reconstruction):
-    """Minimise  MSE + weight LPIPS  of a whole image, which every step must therefore see.
+    """Minimise MSE + weight LPIPS of a whole image; every step sees the whole image.
 
-    LPIPS compares the rendered image with the target; `model` holds its weights (`staf.metrics.load_lpips()`).
+    LPIPS compares the rendered image with the target; `model` has its weights (`staf.metrics.load_lpips()`).
 
     >>> import numpy as np
     >>> from staf.kinds import Image

@@ -19,11 +19,11 @@ from staf.tasks.inverse import InverseProblem, held_out_metadata
 class SuperResolution(InverseProblem):
     """Minimise |A f - y|^2 for an observed image y, where A averages f over each of y's pixels.
 
-    A is approximated by the mean over samples x samples points of the pixel, which are the cell centres of a grid
-    that much finer: `samples=1` fits the pixel's centre, as the paper does; `samples=factor` is the area downsampling
-    of the rendered image itself. The field is rendered, and measured against `truth` where that is known, on the grid
-    `factor` times finer; what is measured is kept as `reconstruction`. Under `centres` all these grids agree about
-    where things are; `ends` is the paper's. `held_out` is the share of observed pixels that is not fitted.
+    A is approximated by the mean over samples x samples points of each pixel, the cell centres of a finer grid.
+    `samples=1` fits the centres of pixels, as in the paper; `samples=factor` is the area downsampling of the rendered
+    image. The field is rendered on a grid that is `factor` times finer, compared with `truth` if it is known, and kept
+    as `reconstruction`. With the convention `centres`, all these grids are aligned; `ends` is that of the paper.
+    `held_out` is the share of observed pixels that is not fitted.
 
     >>> import numpy as np
     >>> from staf.kinds import Image
