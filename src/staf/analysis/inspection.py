@@ -1,4 +1,4 @@
-"""What a fitted field has learnt: its activations before and after, their sinusoids, and each layer's spectrum."""
+"""What a fitted field has learnt: activations before and after training, sinusoids, and spectra of layers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COLUMN_INCHES = 2.7
 
 
 def inspect_figure(field: FittedField, start: Mapping[str, Tensor] | None = None) -> Figure:
-    """Everything worth seeing of a `FittedField`, a column per layer.
+    """A figure of what a `FittedField` has learnt, with a column per layer.
 
     Rows: the activation rho(x) over the distribution of its inputs, its sinusoids as lines of height |C| at Omega, and
     the power spectrum of the layer's outputs over the signal. `start` is `Fit.start`; without it, a field whose file

@@ -1,4 +1,4 @@
-"""Several reconstructions of one image: whole, up close, their errors, and how they got there."""
+"""Several reconstructions of an image: whole, a detail, their errors, and their training curves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLUMN_INCHES = 2.3
 
 @dataclass(frozen=True)
 class Contender:
-    """One model's outcome: its reconstruction (h, w, c) in the target's own samples, its dB, and its history."""
+    """The result of one network: reconstruction (h, w, c) in the target's own samples, PSNR and history."""
 
     name: str
     reconstruction: np.ndarray
@@ -34,10 +34,10 @@ class Contender:
 def comparison(
     target: np.ndarray, contenders: Sequence[Contender], *, value_range: tuple[float, float] = (0.0, 1.0)
 ) -> Figure:
-    """One column for the target and one for each contender, in the order given; curves below.
+    """One column for the target and one for each contender, in the given order, with training curves below.
 
-    The rows are the whole image with a box, what is in the box, and the error with one scale for all. The box is where
-    the target has most detail. `value_range` is that of floating point samples.
+    The rows are the whole image with a box, the content of the box, and the error, with the same scale for all. The box
+    is where the target has most detail. `value_range` is that of floating-point samples.
 
     >>> flat = np.zeros((40, 60, 3), np.uint8)
     >>> history = History([0, 1], [0.1, 0.01], [1.0, 1.0], [0.5, 1.0])

@@ -21,8 +21,8 @@ LABELS = {"step": "step", "seconds": "seconds of training"}
 def psnr_curve(histories: Mapping[str, History], *, against: Literal["step", "seconds"] = "step") -> Figure:
     """Training PSNR of one or several fits, by name, against the step or the time.
 
-    Each point is the batch that a step saw, before its update; the line is a running mean where steps are many, over
-    a faint line of all of them.
+    Each point is the PSNR of a step's batch, before its update. If there are many steps, the line is a running mean,
+    over a faint line of all steps.
 
     >>> history = History([0, 1], [0.1, 0.01], [1.0, 1.0], [0.5, 1.0])
     >>> len(psnr_curve({"staf": history}).axes[0].lines)

@@ -1,4 +1,4 @@
-"""Where a reconstruction is wrong, and by how much."""
+"""Error maps of reconstructions."""
 
 from __future__ import annotations
 

@@ -22,12 +22,12 @@ def gradient(
 ) -> Float[Tensor, "n c d"]:
     """d f_c / d u_k at each point, by automatic differentiation.
 
-    FINER is trained without a part of its activation's derivative; here that part is included.
+    FINER is trained without a part of the derivative of its activation; here this part is included.
 
     Args:
         field: maps coordinates (n, d) to values (n, c), each point on its own.
         units: how many units of u_k (pixels, seconds) one unit of coordinate k spans; u_k = units_k x_k. Ones if None.
-        differentiable: whether the result can be differentiated again, with respect to weights or coordinates: for
+        differentiable: whether the result can be differentiated again, with respect to weights or coordinates, as in
             losses on derivatives.
 
     >>> gradient(lambda x: x.square().sum(-1, keepdim=True), torch.tensor([[1.0, 3.0]]))
@@ -98,7 +98,7 @@ def _prepared(coordinates: Tensor, units: Sequence[float] | None, differentiable
 
 
 def evaluated(field: FieldLike, x: Tensor) -> Tensor:
-    """field(x), (n, d) to (n, c), such that its derivatives are whole: FINER's include the part that training omits."""
+    """field(x), (n, d) to (n, c), with complete derivatives: those of FINER include the part that training omits."""
     module = getattr(field, "module", field)
     parts = [part for part in module.modules() if isinstance(part, Finer)] if isinstance(module, nn.Module) else []
     hooks = [part.register_forward_hook(_whole_finer) for part in parts]

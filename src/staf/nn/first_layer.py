@@ -14,9 +14,9 @@ from staf.nn.encodings import nyquist_bands
 
 
 class FirstLayer:
-    """A first layer that has constants of its own, whatever the signal; the others follow it in one way or another.
+    """A first layer whose constants do not depend on the signal; subclasses depend on it.
 
-    Every method has an answer for every network, so that a plan need not ask which network it has.
+    Every method works for every network, so a plan does not need to know the network.
 
     >>> FirstLayer().for_omega0(60.0), FirstLayer().for_samples(512)
     ({}, {})

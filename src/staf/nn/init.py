@@ -106,7 +106,7 @@ class Released:
 
 @dataclass(frozen=True)
 class SirenStart:
-    """Start as SIREN: term 0 is sin(omega0 x), and the others are faint.
+    """Start as SIREN: term 0 is sin(omega0 x), and the others are weak.
 
     Term 0 has C = 1, Omega = omega0, Phi = 0. The others have C = `extra_amplitude` times the theorem's law,
     Phi ~ U(-pi,pi), and Omega = omega0 linspace(1/terms, 1, terms - 1) (`even`) or omega0 U(0,1) (`random`).
@@ -148,7 +148,7 @@ def law_by_name(law: str | Law) -> Law:
 
 @runtime_checkable
 class WeightLaw(Protocol):
-    """How the weight and bias of one linear layer start, given its place and the activation beside it.
+    """How the weight and bias of a linear layer start, given its position and activation.
 
     `activation` is the one that follows the layer; for the output layer, the one before it.
     """
@@ -171,7 +171,7 @@ def fill_uniform(tensor: Tensor, bound: float | Tensor, generator: torch.Generat
 
 
 def fill_torch_default(linear: nn.Linear, generator: torch.Generator | None) -> None:
-    """What `nn.Linear` does itself, from a generator: weight and bias U(-1/sqrt(in), 1/sqrt(in))."""
+    """As `nn.Linear`, with a generator: weight and bias U(-1/sqrt(in), 1/sqrt(in))."""
     bound = 1 / math.sqrt(linear.in_features)
     fill_uniform(linear.weight, bound, generator)
     fill_uniform(linear.bias, bound, generator)

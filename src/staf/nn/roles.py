@@ -1,4 +1,4 @@
-"""The role of each parameter, so that optimisers and freezing need not know the networks."""
+"""The role of each parameter; optimisers and freezing use roles instead of networks."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from staf.nn.sine_series import PARTS, SineSeries
 
 
 def parameter_roles(module: nn.Module) -> dict[str, str]:
-    """Each parameter's name to its role: `matrix`, `amplitude`, `frequency`, `phase`, `table` or `other`.
+    """Map each parameter's name to its role: `matrix`, `amplitude`, `frequency`, `phase`, `table` or `other`.
 
-    `matrix` is a hidden real 2-D weight, which Muon may train. A network that has `hidden_matrices()` says which these
-    are; in other modules they are the weights of all linear layers but the first and the last. Complex weights are
-    `other`. `table` is a hash grid's.
+    `matrix` is a hidden real 2-D weight, which Muon may train. A network with `hidden_matrices()` says
+    which these are; in other modules they are the weights of all linear layers except the first and the last. Complex
+    weights are `other`. `table` is that of a hash grid.
 
     >>> from staf.nn import siren
     >>> [name for name, role in parameter_roles(siren(2, 3, width=8)).items() if role == "matrix"]

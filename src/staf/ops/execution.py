@@ -17,11 +17,11 @@ from staf.ops.linear.precision import ProductPrecision, product_precision
 
 @dataclass(frozen=True)
 class Execution:
-    """How a trainer or a predictor computes; what is None is left to it.
+    """How a trainer or a predictor computes; None means its default.
 
-    `precision` is that of hidden products on CUDA (a recipe's own if None), `backend` forces one implementation of
-    every operation, and tasks and fields are moved to `device` (they stay where they are if None). A block that has a
-    precision also allows kernels that have no forward mode, so that derivatives inside it are asked backwards only.
+    `precision` is that of hidden products on CUDA (None: that of the recipe), `backend` forces one implementation of
+    every operation, and tasks and fields are moved to `device` (None: they are not moved). A block with a precision
+    also allows kernels without a forward mode, so inside it only reverse-mode derivatives work.
 
     >>> import staf.ops as ops
     >>> execution = Execution(precision="fp32", backend="reference")
@@ -43,7 +43,7 @@ class Execution:
             raise ValueError(f"backend must be one of {', '.join(NAMES)}, got {self.backend!r}")
 
     def otherwise(self, precision: str) -> Execution:
-        """This execution; where it names no precision, with the one given.
+        """This execution, with the given precision if it has none.
 
         >>> Execution("tf32").otherwise("fp32").precision, Execution().otherwise("fp32").precision
         ('tf32', 'fp32')
@@ -51,7 +51,7 @@ class Execution:
         return self if self.precision is not None else _with_precision(self, precision)
 
     def active(self) -> contextlib.AbstractContextManager[None]:
-        """A block that computes so; what is None stays as it is around the block."""
+        """A block that computes in this way; None means as outside of the block."""
         if self.backend is None:
             return contextlib.nullcontext() if self.precision is None else product_precision(self.precision)
         return self._with_backend(self.backend)

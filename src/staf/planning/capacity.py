@@ -1,4 +1,4 @@
-"""How large a network must be: whether the one asked for can hold a signal, and which hash grid can where it cannot."""
+"""Whether a network is large enough for a signal, and otherwise which hash grid is."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ PATCHES, PATCH = 16, 512
 
 
 def capacity(s: Situation) -> Choice:
-    """The network asked for, if it can hold the picture; otherwise its activation behind a hash grid.
+    """The requested network, if it is large enough for the image; otherwise its activation behind a hash grid.
 
-    What is seen through an operator keeps the network: a grid would follow what lies between the observations.
+    Signals that are observed through an operator keep the network, because a grid would fit noise between observations.
     """
     if hasattr(s.source, "observed"):
         return of_observation(s)
@@ -57,7 +57,7 @@ def capacity(s: Situation) -> Choice:
 
 
 def of_observation(s: Situation) -> Choice:
-    """For restorations: the network asked for, and a grid no finer than half of what is seen."""
+    """For restorations: the requested network, and a grid not finer than half of the observation."""
     if not s.asked.grid:
         return Choice()
     seen = getattr(s.source, "observed", None)
@@ -71,7 +71,7 @@ def of_observation(s: Situation) -> Choice:
 
 
 def of_volume(s: Situation) -> Choice:
-    """For volumes seen by rays: a grid with cells as small as the voxels, from 4 along the longest side, by doubling.
+    """For volumes measured by rays: a grid with cells as small as the voxels; resolutions double from 4 cells on.
 
     A phantom of 64x64x64, 50 views of a cone beam, 1,000 steps: 31.8 dB; 27.3 dB with 16 to 32 cells.
     """
@@ -86,7 +86,7 @@ def of_volume(s: Situation) -> Choice:
 
 
 def size(s: Situation) -> Choice:
-    """A word on a network that is far too small for the samples of a signal, and what holds more."""
+    """A note if a network is much too small for a signal, with what to use instead."""
     return too_small(s, s.points * int(s.source.out_features), "values", LARGER)
 
 

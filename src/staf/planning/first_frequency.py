@@ -1,8 +1,8 @@
-"""Which frequencies a network's first layer starts with, and why: the one place that answers this.
+"""The initial frequencies of a network's first layer, with the reasons; no other module chooses them.
 
-The rules are for pictures and arrays (`from_spectrum`), recordings (`from_pitch`), shapes (`from_resolution`) and
-restorations (`from_settings`). How a network takes up the answer, by omega0, larger weights, a scale or bands, is said
-by its `FirstLayer`. docs/recipes.md has the fits behind the constants.
+There are rules for images and arrays (`from_spectrum`), recordings (`from_pitch`), shapes (`from_resolution`) and
+restorations (`from_settings`). The `FirstLayer` of a network says how it uses the frequencies: by omega0, larger
+weights, a scale or bands. docs/recipes.md has the fits behind the constants.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ TYPICAL_HERTZ = 400.0
 
 
 def from_spectrum(s: Situation) -> Choice:
-    """The rule for pictures and arrays of any dimension: omega0 by the mean frequency of the samples."""
+    """The rule for images and arrays of any dimension: omega0 from the mean frequency of the samples."""
     first = s.spec.first_layer
     if not first.follows_omega0:
         # Pictures keep the published constants, whatever their size.
@@ -71,7 +71,7 @@ def from_spectrum(s: Situation) -> Choice:
 
 
 def from_resolution(s: Situation) -> Choice:
-    """The rule for shapes: what follows the samples of the longest axis, by which their detail is limited."""
+    """The rule for shapes: it follows the number of samples along the longest axis, which limits their detail."""
     shape = getattr(s.signal, "shape", None)
     if not shape:
         return Choice()
@@ -89,7 +89,7 @@ def from_resolution(s: Situation) -> Choice:
 
 
 def from_pitch(s: Situation) -> Choice:
-    """The rule for recordings: sines by the mean frequency in hertz."""
+    """The rule for recordings: sines from the mean frequency in hertz."""
     hertz, why = first_hertz(s.signal, s.signal.seconds, CYCLES if s.batch is None else MINI_BATCH_CYCLES)
     return at_pitch(s.spec, s.signal, hertz, why)
 
@@ -110,7 +110,7 @@ def from_settings(arguments: Mapping[str, Any]) -> Choice:
 
 
 def grid_omega0(signal: Any) -> tuple[float, str] | None:
-    """The first layer's omega0 for a picture or an array, and why; None for what is no sampled grid.
+    """The first layer's omega0 for an image or an array, and why; None if there is no sampled grid.
 
     min(7 sqrt(f), (side + f) / 4, side^2 / 100) between 0.5 and 100, where f is the mean frequency and `side` the
     longest in samples.

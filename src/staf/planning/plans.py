@@ -29,7 +29,7 @@ FieldFactory = Callable[[torch.Generator], nn.Module]
 
 @dataclass(frozen=True)
 class NetworkFactory:
-    """Builds one of the library's networks from a generator."""
+    """Build one of the library's networks from a generator."""
 
     spec: NetworkSpec
     in_features: int
@@ -115,11 +115,11 @@ def for_own_network(
     model: str = "staf",
     parameters: int | None = None,
 ) -> Plan:
-    """The plan of a fit whose network is given: batch, budget, Muon and Adam at the rate of `model`, with the reasons.
+    """The plan for a given network: batch, budget, and Muon and Adam with the rate of `model`, with the reasons.
 
-    `parameters` is how many it has, so that the plan can say where they are too few. A network that is none of the
-    library's has STAF's rate. The plan has none of the constants that were found for networks of 256 neurons on
-    pictures of one size.
+    `parameters` is the number of its parameters, so that the plan can say if they are too few. A network that is not
+    from this library has STAF's rate. The plan does not use constants that were found for networks of width 256 on
+    images of one size.
     """
     of_signal = rules_of(getattr(signal, "signal", signal))
     changes = {topic: rule for topic, rule in of_signal.items() if topic in ("rate", "size")}
@@ -135,7 +135,7 @@ def for_own_network(
 
 
 def preset(signal: SignalLike, name: str, *, model: str = "staf") -> Plan:
-    """A published network and its recipe; `name` is one of the network's presets, such as `paper_image`.
+    """A published network with its recipe; `name` is one of the network's presets, such as `paper_image`.
 
     >>> from types import SimpleNamespace
     >>> preset(SimpleNamespace(in_features=2, out_features=3), "paper_image").recipe.epochs

@@ -1,6 +1,6 @@
-"""Named recipes: ours, the paper's own, and the released code's where it differs.
+"""Named recipes: the defaults, those of the paper, and those of the released code where they differ.
 
-The paper's networks go with these in `plans`. Each function returns a `Recipe`; `.replace(steps=...)` adapts one.
+`plans` combines them with the paper's networks. Each function returns a `Recipe`; change it with `.replace(steps=...)`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ SOAP_ACTIVATIONS = (0.1, 3.0, 0.1)
 
 
 def default(*, steps: int = 1000, batch: int | None = None) -> Recipe:
-    """Ours: Muon on the hidden matrices, Adam on the rest, C, Omega and Phi three times faster, cosine to 1%.
+    """The default: Muon on the hidden matrices, Adam on the rest; C, Omega and Phi three times faster; cosine to 1%.
 
-    On CUDA the hidden products are split-bfloat16, whose final quality is that of float32 (docs/recipes.md).
+    On CUDA, hidden products use split bfloat16, with the quality of float32 (docs/recipes.md).
 
     >>> default(steps=200).optimiser
     'muon'
@@ -37,10 +37,10 @@ def default(*, steps: int = 1000, batch: int | None = None) -> Recipe:
 
 
 def few_steps(*, steps: int = 25) -> Recipe:
-    """Ours for 10 to 100 full-batch steps, such as fits from a learnt start: the default with less momentum.
+    """The default for 10 to 100 full-batch steps, such as fits from a learnt start: less momentum.
 
-    25 and 50 steps on 40 faces of 128x128 end at 38.0 and 48.2 dB, with the default's momentum at 30.7 and 35.9 dB, and
-    there is less noise between the pixels (docs/recipes.md).
+    25 and 50 steps on 40 faces of 128x128 give 38.0 and 48.2 dB; with the usual momentum they give 30.7 and 35.9 dB,
+    and more noise between the pixels (docs/recipes.md).
 
     >>> few_steps().momentum
     0.8
@@ -49,10 +49,10 @@ def few_steps(*, steps: int = 25) -> Recipe:
 
 
 def full_batch(*, steps: int = 1000) -> Recipe:
-    """Ours for pictures and recordings that every step sees whole: SOAP on all matrices, Adam on the rest.
+    """The default for images and recordings that every step sees whole: SOAP on all matrices, Adam on the rest.
 
-    Rates rise over the first tenth of the fit, because SOAP's first steps, before it knows the gradient's covariances,
-    would scatter the frequencies: the pixels are then fitted with noise between them.
+    Rates rise over the first tenth of the fit. SOAP does not yet know the covariances of the gradient then, and large
+    first steps would scatter the frequencies: the pixels would be fitted with noise between them.
 
     >>> full_batch(steps=200).optimiser
     'soap'
@@ -72,12 +72,12 @@ def paper_image(*, epochs: int = 501, batch: int = 4096) -> Recipe:
 
 
 def paper_kodak() -> Recipe:
-    """Kodak at 256x256 read as 1,000 full-batch steps; `paper_image(epochs=1000)` is the other reading."""
+    """Kodak at 256x256 as 1,000 full-batch steps; `paper_image(epochs=1000)` is the other interpretation."""
     return Recipe(steps=1000, rate=1e-3, schedule=Exponential(0.05), convention="ends")
 
 
 def paper_celeba() -> Recipe:
-    """CelebA at 128x128 read as 250 full-batch steps; `paper_image(epochs=250)` is the other reading."""
+    """CelebA at 128x128 as 250 full-batch steps; `paper_image(epochs=250)` is the other interpretation."""
     return Recipe(steps=250, rate=1e-3, schedule=Exponential(0.05), convention="ends")
 
 
@@ -97,10 +97,10 @@ def paper_super_resolution() -> Recipe:
 
 
 def paper_denoising() -> Recipe:
-    """Denoising by the paper's text: 501 epochs of 4096 points, Adam 1.5e-4 x 0.1^(t/T)."""
+    """Denoising as in the text of the paper: 501 epochs of 4096 points, Adam 1.5e-4 x 0.1^(t/T)."""
     return Recipe(epochs=501, batch=4096, rate=1.5e-4, schedule=Exponential(0.1), convention="ends")
 
 
 def released_denoising() -> Recipe:
-    """Denoising by the released code: a rate of 2.5e-4 throughout, because its scheduler is switched off."""
+    """Denoising as in the released code: a constant rate of 2.5e-4, because its scheduler is switched off."""
     return paper_denoising().replace(rate=2.5e-4, schedule=Constant())

@@ -1,4 +1,4 @@
-"""What super-resolution and denoising ask of each network: slower sines, so that it does not follow all it sees."""
+"""The plans for super-resolution and denoising: lower frequencies, so that the network does not fit the noise."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_STEPS = 4800
 class Restoration:
     """The rules of a restoration.
 
-    Full batches have the settings that each network's `NetworkSpec` holds under `task`: the best of eight trials of the
+    Full batches have the settings in each network's `NetworkSpec` under `task`: the best of eight trials of the
     restoration search on kodim03 at 256x256, 300 steps on a GPU
     (benchmarks/results/restoration-search-*-h200-2026-11-15.csv); STAF's is the first of them, found before. Those of
     inpainting are the best of five trials on three photos at 128x128, those of tomography of three
@@ -29,9 +29,9 @@ class Restoration:
 
     Args:
         task: the key in `NetworkSpec.restoration`.
-        mini_batches: arguments of networks whose first layer follows omega0, where a step sees a part of the pixels.
-        per_pixel: for those, the first omega0 for each pixel along the longest observed side.
-        epochs: how often mini-batches see each pixel, so that a larger picture is fitted as well as a smaller one.
+        mini_batches: arguments of networks whose first layer follows omega0, if a step sees a part of the pixels.
+        per_pixel: for those, the first omega0 per pixel along the longest observed side.
+        epochs: how often mini-batches see each pixel, so that larger images get more steps.
     """
 
     task: str

@@ -106,7 +106,7 @@ def soap(s: Situation) -> Choice:
 
 
 def adam(s: Situation) -> Choice:
-    """Adam on everything, as small decoders behind a table want it."""
+    """Adam on everything, which suits small decoders behind a hash grid."""
     ours = recipes.default().replace(optimiser="adam")
     return Choice(
         "Adam, at 0.01 on the grid's table: a small decoder gains little by anything else",
@@ -115,7 +115,7 @@ def adam(s: Situation) -> Choice:
 
 
 def optimiser(s: Situation) -> Choice:
-    """Adam for grids; SOAP for large pictures that every step sees, where there is time for it; Muon otherwise."""
+    """Adam for hash grids; SOAP for large images seen whole, if there are enough steps; otherwise Muon."""
     if s.spec.grid:
         return adam(s)
     if is_large_picture(s) and is_long(s):
@@ -151,7 +151,7 @@ def rate(s: Situation) -> Choice:
 
 
 def by_width(s: Situation, value: float, why: str) -> Choice:
-    """Muon's rate for pictures: `value`, or more for networks that are narrower than 128."""
+    """Muon's rate for images: `value`, or more for networks that are narrower than 128."""
     if s.spec.complex_weights:
         return learning_rate(value, why)
     parameters = s.parameters("rate", "size", "activation")
@@ -162,7 +162,7 @@ def by_width(s: Situation, value: float, why: str) -> Choice:
 
 
 def usual_rate(s: Situation) -> Choice:
-    """The rate of Adam and Muon for a network of any size: none of what was found for pictures of one size."""
+    """The rate of Adam and Muon for a network of any size, without what was found for images of one size."""
     if s.batch is not None:
         halved = f"{found_for(s)} halved, because mini-batches are noisy"
         return learning_rate(s.spec.rates.full_batch * MINI_BATCH_FACTOR, halved)
@@ -250,12 +250,12 @@ OWN_NETWORK_RULES: dict[str, Rule] = {
 
 
 def rules_for(source: Any) -> dict[str, Rule]:
-    """The table for a signal or a task: ours, changed by the signal, then by the task."""
+    """The table for a signal or a task: the default, with the changes of the signal and then of the task."""
     return with_changes(with_changes(RULES, rules_of(getattr(source, "signal", None))), rules_of(source))
 
 
 def rules_of(source: Any) -> Mapping[str, Rule | None]:
-    """What a signal or a task changes of the table."""
+    """The changes that a signal or a task makes to the table."""
     changes = getattr(source, "plan_rules", None)
     return {} if changes is None else changes()
 
@@ -286,7 +286,7 @@ def uses_soap(s: Situation) -> bool:
 
 
 def is_large_picture(s: Situation) -> bool:
-    """Whether every step sees a whole picture of many pixels."""
+    """Whether every step sees a whole image of many pixels."""
     return s.batch is None and s.in_features == 2 and s.points >= SOAP_POINTS
 
 
@@ -298,7 +298,7 @@ def is_long(s: Situation) -> bool:
 
 
 def has_few_steps(s: Situation) -> bool:
-    """Whether few steps see a picture whole, of a size for which less momentum was found better."""
+    """Whether few steps see a whole image of a size for which less momentum is better."""
     seen_whole = s.batch is None and s.in_features == 2 and SMALL_POINTS < s.points < SOAP_POINTS
     return seen_whole and s.steps is not None and s.steps <= MOMENTUM_STEPS
 

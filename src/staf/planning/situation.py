@@ -1,4 +1,4 @@
-"""What a plan is made for, and what a rule of planning answers."""
+"""The input of a plan, and the result of a rule."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Budget:
 
 
 class SignalLike(Protocol):
-    """What a plan looks at: a signal or a task. Both may have `plan_rules()`, and a task has its `signal`."""
+    """What a plan depends on: a signal or a task. Both can have `plan_rules()`, and a task has a `signal`."""
 
     in_features: int
     out_features: int
@@ -53,10 +53,10 @@ class SignalLike(Protocol):
 class Choice:
     """What a rule decides: entries of the recipe, arguments of the network, and why.
 
-    `start` changes the network after it is built, before the first step; a report can write it down if it is a
-    `functools.partial` of a method of the first layer. `spec` is another network to build than the
-    model itself: one that is made of the model's layers. `network` takes the place of the network that was asked for,
-    also for all other rules; the topic `capacity` alone has it. A choice without a `reason` is not explained.
+    `start` changes the network after it is built, before the first step; a report can store it if it is a
+    `functools.partial` of a method of the first layer. `spec` is a network to build instead of the model: one that is
+    made of the model's layers. `network` replaces the requested network, also for all other rules; only the topic
+    `capacity` uses it. A choice without a `reason` is not explained.
     """
 
     reason: str = ""
@@ -73,8 +73,8 @@ Rule = Callable[["Situation"], Choice]
 class Situation:
     """A signal or task, a budget, a device and a network, with the rules that choose for them.
 
-    `situation[topic]` is the choice of that topic's rule, made when it is first asked for. A rule may therefore ask for
-    the choices of other topics, in whatever order the table has them.
+    `situation[topic]` is the choice of that topic's rule, which is made when it is first needed. So a rule can ask for
+    the choices of other topics, in any order of the table.
 
     >>> from types import SimpleNamespace
     >>> from staf.nn.networks import NETWORKS
@@ -109,13 +109,13 @@ class Situation:
 
     @property
     def spec(self) -> NetworkSpec:
-        """The network: what the topic `capacity` chooses, or the one asked for."""
+        """The network: the choice of the topic `capacity`, or the requested one."""
         chosen = self["capacity"].network if "capacity" in self.rules else None
         return self.asked if chosen is None else chosen
 
     @property
     def signal(self) -> Any:
-        """The signal itself, also where a task is planned for."""
+        """The signal, also if the plan is for a task."""
         return getattr(self.source, "signal", self.source)
 
     @property
@@ -137,7 +137,7 @@ class Situation:
 
     @property
     def steps(self) -> int | None:
-        """The steps of the fit, or None where only time limits it; from the topic `budget`."""
+        """The steps of the fit, or None if only time limits it; from the topic `budget`."""
         return self["budget"].recipe["steps"]
 
     @property
@@ -146,9 +146,9 @@ class Situation:
         return self.arguments_without()
 
     def parameters(self, *asking: str) -> int:
-        """How many parameters the network has by the choices of all topics but those that are `asking`.
+        """The number of parameters of the network with the choices of all topics except those in `asking`.
 
-        Those of a network of the user's own are given.
+        For a network of the user's own, the number is given.
         """
         if self._parameters is not None:
             return self._parameters
@@ -159,7 +159,7 @@ class Situation:
         return sum(parameter.numel() for parameter in field.parameters())
 
     def arguments_without(self, *asking: str) -> dict[str, Any]:
-        """The same without the choices of some topics, whose rules are asking."""
+        """The arguments without the choices of some topics, whose rules call this."""
         topics = [topic for topic in self.rules if topic not in asking]
         return {name: value for topic in topics for name, value in self[topic].arguments.items()}
 

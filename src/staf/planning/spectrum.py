@@ -1,7 +1,7 @@
 """The spectrum of a signal: one number, the mean frequency of its samples.
 
-Each frequency is counted by its amplitude and not by its energy: the amplitudes of photographs fall like 1/|f|, so that
-energies would tell of the coarse shapes alone. `first_frequency` says what follows from it.
+Frequencies are weighted by amplitude, not by energy: the amplitudes of photographs fall like 1/|f|, so energies would
+describe the coarse shapes only. `first_frequency` uses this number.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ FLOOR = 1e-9
 def amplitudes(pieces: Sequence[Tensor]) -> Tensor:
     """a (*m): the root mean square, over pieces and channels, of the cosine coefficients of pieces (*m, channels).
 
-    In an orthonormal basis, so that white noise of standard deviation s has s everywhere; FLOOR is taken off, and the
-    constant is 0. The Fourier transform of the samples followed by their mirror image has the magnitudes of the cosine
-    transform, and no step at the edges that would pass for detail.
+    The basis is orthonormal, so white noise of standard deviation s has s everywhere. FLOOR is subtracted, and the
+    constant term is 0. The Fourier transform of the samples followed by their mirror image has the magnitudes of the
+    cosine transform, without a step at the edges that would look like detail.
 
     >>> wave = torch.cos(torch.pi * 5 * (torch.arange(64) + 0.5) / 64)[:, None]
     >>> int(amplitudes([wave]).argmax()), round(float(amplitudes([wave]).square().sum() / wave.square().sum()), 4)
@@ -69,10 +69,10 @@ def mean_frequency(amplitude: Tensor, spacing: Sequence[float]) -> float:
 
 
 def grid_detail(signal: Any) -> tuple[float, float] | None:
-    """Mean frequency of a picture or array, in radians per unit of the coordinates, and the length of that wave.
+    """Mean frequency of an image or array, in radians per unit of the coordinates, and its wavelength in samples.
 
-    The length is in samples. Coordinates span [-1, 1] whatever the size, so the same detail is a higher frequency in a
-    larger picture. Both are 0 for samples that do not vary; None comes back for what has no samples to look at.
+    Coordinates span [-1, 1] for every size, so the same detail has a higher frequency in a larger image. Both are 0 for
+    constant samples; the result is None if there are no samples.
 
     >>> from types import SimpleNamespace
     >>> stripes = np.cos(np.pi * 8 * (np.arange(32) + 0.5) / 32).astype(np.float32)[None, :, None].repeat(32, 0)
@@ -93,7 +93,7 @@ def grid_detail(signal: Any) -> tuple[float, float] | None:
 
 
 def audio_detail(signal: Any) -> float | None:
-    """Mean frequency of a recording in hertz, 0 if it does not vary; None if it holds no samples to look at.
+    """Mean frequency of a recording in hertz: 0 if it is constant, None if there are no samples.
 
     >>> from types import SimpleNamespace
     >>> tone = np.sin(2 * np.pi * 500 * np.arange(8000) / 8000)[:, None]
@@ -111,7 +111,7 @@ def audio_detail(signal: Any) -> float | None:
 
 
 def shown_signal(signal: Any) -> Any:
-    """A signal as it is; of a task the signal that is fitted, and never the truth that it is measured against."""
+    """The signal itself; for a task, the signal that is fitted, never the true signal."""
     for name in ("observed", "signal"):
         if hasattr(signal, name):
             return getattr(signal, name)

@@ -19,9 +19,8 @@ PROTOCOL = "final weights, one fresh pass over {over}, clamped to the value rang
 def measures(fit: Fit, saved: Path | None) -> Document:
     """The measures of a fit and of its saved reconstruction, JSON-able.
 
-    `psnr_of_file` is that of the file at `saved`, read back: rounding to the signal's bit depth included. A measure
-    that has no number is null, and `notes` says why in words. `psnr_of_baseline` is that of what any fit should be
-    better than, which `baseline` names.
+    `psnr_of_file` is the PSNR of the file at `saved`, including rounding to the signal's bit depth. A missing metric is
+    null, and `notes` says why. `psnr_of_baseline` is the PSNR of a trivial reconstruction, which `baseline` names.
     """
     notes: dict[str, str] = {}
     about: dict[str, str] = {}
@@ -50,7 +49,7 @@ def measures(fit: Fit, saved: Path | None) -> Document:
 
 
 def measured_over(fit: Fit) -> str:
-    """What the measures of a fit are of, in words."""
+    """What the metrics of a fit are measured on, in words."""
     return "all points" if fit.signal is None else fit.signal.view.measured_over
 
 

@@ -1,4 +1,4 @@
-"""The run folder: everything worth keeping of a fit, each file whole or not at all, the model first."""
+"""The run folder of a fit. Each file is written completely or not at all, the model first."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class RunPaths:
 def write_run(fit: Fit, folder: str | os.PathLike[str], *, overwrite: bool = False) -> RunPaths:
     """Write model.safetensors, the reconstruction, history.csv, metrics.json, config.json, view.html and report.html.
 
-    The model is written first, and a later file that fails does not stop the others: the failure is raised at the end
-    as a `RunError` that names what is there and what is not. A folder that holds a run is refused unless `overwrite`;
-    other files in it are left alone.
+    The model is written first. If another file fails, the remaining files are still written, and a `RunError` names the
+    written and the missing files. A folder that contains a run is an error unless `overwrite`; other files in it are
+    not changed.
 
     >>> import numpy as np, staf, tempfile
     >>> fit = staf.fit(np.eye(8, dtype=np.float32), field=staf.siren(2, 1, width=8, depth=1), steps=2, progress=False)
@@ -138,7 +138,7 @@ def existing(folder: str | os.PathLike[str]) -> list[Path]:
 
 
 def check_folder(folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Refuse a folder that holds a run or cannot be one; worth calling before hours of training, not after.
+    """Raise an error if a folder contains a run or cannot be used; call this before a long training.
 
     >>> check_folder("/no/such/folder/yet")
     """
@@ -151,7 +151,7 @@ def check_folder(folder: str | os.PathLike[str], *, overwrite: bool = False) -> 
 
 
 def as_json(document: Document) -> str:
-    """Indented JSON that every reader takes: no NaN, no Infinity."""
+    """Indented standard JSON: no NaN, no Infinity."""
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 

@@ -39,7 +39,7 @@ class View(ABC, Generic[S]):
 
     @property
     def measured_over(self) -> str:
-        """What the measures of a fit are of, in words."""
+        """What the metrics of a fit are measured on, in words."""
         return "all points"
 
     def describe(self) -> str:

@@ -29,8 +29,7 @@ Weights = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class StackedFields:
-    """Stacked networks of the same architecture: each of `tensors` has a leading axis of networks, in the order of
-    `names`."""
+    """Stacked networks of one architecture: each of `tensors` has a leading axis, in the order of `names`."""
 
     names: list[str]
     architecture: dict[str, Any]

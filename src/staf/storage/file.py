@@ -72,7 +72,7 @@ def read_tensors(header: Header, prefix: str = "") -> dict[str, Tensor]:
 
 @dataclass(frozen=True)
 class FieldMetadata:
-    """What the file of a field says of it, beside its network: all that is known by name, of the type it must have."""
+    """The metadata in the file of a field, with checked types."""
 
     signal: dict[str, Any] | None
     convention: str
@@ -118,7 +118,7 @@ def _is_number(value: object) -> bool:
 
 
 def save_field(path: str | os.PathLike[str], field: nn.Module, metadata: dict[str, Any]) -> None:
-    """Save a field so that `load_field` rebuilds it. Foreign modules save their weights, and the file says so."""
+    """Save a field for `load_field`. For a module that is not from this library, only the weights are saved."""
     baked = getattr(field, "baked", None)
     module = baked() if callable(baked) else field
     architecture = getattr(module, "architecture", None)
@@ -129,10 +129,10 @@ def save_field(path: str | os.PathLike[str], field: nn.Module, metadata: dict[st
 
 
 def load_field(path: str | os.PathLike[str], module: nn.Module | None = None) -> tuple[nn.Module, dict[str, Any]]:
-    """The module of a file and its metadata. Give `module` for a file whose network is not one of the library's.
+    """The module in a file, and its metadata. Give `module` if the network is not from this library.
 
-    The checkpoint of an interrupted fit opens too, with the weights of its last step. A given module keeps its device,
-    its types and its tied weights; the file's values are copied into it.
+    The checkpoint of an interrupted fit can also be opened, with the weights of its last step. A given module keeps its
+    device, its types and its tied weights; the values are copied into it.
     """
     whole = read_header(path)
     header, prefix = whole, ""

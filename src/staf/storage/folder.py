@@ -52,7 +52,7 @@ def is_file_name(name: str) -> bool:
 
 
 class FieldFolder:
-    """The one owner of a folder of fields: its index, its file names, and what an earlier run has finished there.
+    """A folder of fields, which only this class writes: index, file names, and what an earlier run has finished.
 
     >>> import tempfile
     >>> from staf.nn import siren

@@ -32,7 +32,7 @@ class FileError(ValueError):
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says of itself: metadata, and the shape and type of each tensor."""
+    """The header of a file: metadata, and the shape and type of each tensor."""
 
     path: Path
     metadata: dict[str, Any]

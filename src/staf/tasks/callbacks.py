@@ -16,13 +16,13 @@ from staf.training.task import Predict
 
 
 class HasHeldOut(Protocol):
-    """A task that holds some of its samples out of the training."""
+    """A task with held-out samples."""
 
     def held_out_error(self, predict: Predict) -> float: ...
 
 
 class HasTruth(Protocol):
-    """A task that may know the truth that it is measured against."""
+    """A task that may know the true signal."""
 
     @property
     def truth(self) -> object | None: ...

@@ -12,19 +12,19 @@ from staf.storage.header import FileError
 
 @runtime_checkable
 class Stateful(Protocol):
-    """A callback whose state decides how a fit continues or ends, so that it belongs to the checkpoint."""
+    """A callback whose state is saved in checkpoints, because it decides how a fit continues or ends."""
 
     def tensors(self) -> dict[str, Tensor]:
         """The whole state, at least one tensor."""
         ...
 
     def load_tensors(self, tensors: dict[str, Tensor]) -> None:
-        """Continue from what `tensors` returned; a ValueError or KeyError says that they are not of this callback."""
+        """Restore what `tensors` returned; a ValueError or KeyError means that they are from another callback."""
         ...
 
 
 def gather(callbacks: Iterable[object]) -> dict[str, Tensor]:
-    """The state of all callbacks that have one, named by their place among these.
+    """The state of all callbacks that have one, named by their position.
 
     >>> import torch
     >>> class Count:
@@ -44,7 +44,7 @@ def gather(callbacks: Iterable[object]) -> dict[str, Tensor]:
 
 
 def restore(callbacks: Iterable[object], state: dict[str, Tensor]) -> None:
-    """Give each callback its saved state; other callbacks than those of the checkpoint are refused."""
+    """Give each callback its saved state; the callbacks must be those of the checkpoint."""
     stateful = _stateful(callbacks)
     saved = {name.partition("/")[0] for name in state}
     if saved != {str(i) for i in range(len(stateful))}:

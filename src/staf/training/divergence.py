@@ -1,4 +1,4 @@
-"""When a network has diverged, and the weights to return to."""
+"""Whether a network has diverged, and the weights to restore."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from torch import Tensor
 
 
 class Divergence:
-    """Keeps the best weights of each network, and decides when one has diverged.
+    """Keep the best weights of each network, and decide whether one has diverged.
 
-    Diverged means: the loss is not finite, or over ten times its first value and over one (the square of the peak), or
-    it stayed a hundred times above its best for `patience` steps (short spikes recover, and are left alone). The
-    weights after a step are judged by the next loss, so a copy is a candidate until then. What one network does has no
-    effect on the others.
+    A network has diverged if its loss is not finite, or more than ten times its first value and more than one (the
+    square of the peak), or more than a hundred times its best for `patience` steps (it recovers from short spikes). The
+    weights after a step are judged by the next loss, so a copy is a candidate until then. Networks do not affect each
+    other.
 
-    `tensors()` returns what is kept, each tensor with a leading axis of networks.
+    `tensors()` returns the stored weights, each tensor with a leading axis of networks.
     """
 
     def __init__(self, tensors: Callable[[], list[Tensor]], networks: int, patience: int) -> None:
@@ -30,7 +30,7 @@ class Divergence:
         self._candidate = [tensor.clone() for tensor in self._kept]
 
     def resume(self, first: float, best: float, best_step: int, weights: list[Tensor]) -> None:
-        """Go back to where the checkpoint of a single network was taken."""
+        """Restore the state of the checkpoint of a single network."""
         self.first[0], self.best[0], self.best_step[0] = first, best, best_step
         for kept, saved, candidate, present in zip(self._kept, weights, self._candidate, self.tensors(), strict=True):
             kept.copy_(saved[None])
@@ -41,9 +41,9 @@ class Divergence:
         return [kept[network].clone() for kept in self._kept]
 
     def look(self, step: int, losses: Tensor) -> dict[int, str]:
-        """Judge the losses (steps, networks) of `step` and those after it; say which networks have diverged, and how.
+        """Check the losses (steps, networks) from `step` on; return which networks have diverged, and how.
 
-        A network is reported once, and is not looked at after that.
+        A network is reported once, and not checked after that.
         """
         losses = losses.double()
         self._keep(step, losses[0])

@@ -1,4 +1,4 @@
-"""What happened during a fit, as plain data."""
+"""The history of a fit, as plain data."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class History:
         self.extend(step, [loss], [multiplier], seconds)
 
     def extend(self, first: int, losses: Sequence[float], multipliers: Sequence[float], seconds: float) -> None:
-        """Rows of steps from `first` on, which were looked at together."""
+        """Append the rows of the steps from `first` on."""
         self.step.extend(range(first, first + len(losses)))
         self.loss.extend(losses)
         self.multiplier.extend(multipliers)

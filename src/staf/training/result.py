@@ -1,4 +1,4 @@
-"""What a trainer returns for each network."""
+"""The result of the trainer for each network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from staf.training.recipe import Recipe
 
 @dataclass
 class Result:
-    """A trained field and how it came about; `checkpoint` is what a fit stopped by Ctrl-C can be resumed from."""
+    """A trained field with its history; `checkpoint` is the file from which a fit stopped by Ctrl-C can be resumed."""
 
     field: nn.Module
     metrics: dict[str, float]

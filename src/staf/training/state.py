@@ -1,4 +1,4 @@
-"""What a callback sees of a fit."""
+"""The state of a fit that a callback gets."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from staf.training.history import History
 class State:
     """A network after a group of steps; `stop(reason)` ends its training there, with those weights.
 
-    Where several networks are trained together, a callback is called for each of them in turn: `network` counts them
-    from 0, `name` is the name that the caller gave it, and `field` holds its present weights.
+    If several networks are trained together, a callback is called for each of them: `network` counts them from 0,
+    `name` is the given name, and `field` has the current weights.
 
-    A callback of a single fit that has a method `finish(module)` is called once more, before the field is measured: it
-    may put other weights in place, and returns a sentence that says so. The state of a callback is part of a checkpoint
-    if it is `callback_state.Stateful`.
+    In a single fit, a method `finish(module)` of the callback is called once before the field is measured: it may
+    replace the weights, and returns a sentence about this. The state of a callback is saved in checkpoints if it is
+    `callback_state.Stateful`.
 
     >>> state = State(1, 10, 0.01, 20.0, 0.1, nn.Linear(2, 3), History())
     >>> state.stop("good enough")

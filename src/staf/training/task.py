@@ -1,4 +1,4 @@
-"""What the loop knows of a problem: this protocol and nothing else."""
+"""The protocol of tasks; the training loop uses nothing else."""
 
 from __future__ import annotations
 
@@ -26,11 +26,13 @@ Pieces = tuple[str, int, int]
 class Task(Protocol):
     """A problem to solve: signal + operator + loss + how to evaluate it.
 
-    A task may have `callbacks()`, which the trainer calls before those of the user, `confirm(predict)`, which is asked
-    instead of `evaluate` whether a target is reached, if `evaluate` looks at what training may not see, and
-    `evaluate_each(others, values)`, which evaluates several at once, or returns None. Where `evaluate` looks at other
-    points than those of the task, `pieces()` says how far it is. A task whose steps can have tensors of other shapes
-    later has a `step_shape`, which changes with them, between steps alone.
+    A task can also have
+
+    - `callbacks()`, which the trainer calls before those of the user;
+    - `confirm(predict)`, which says whether a target is reached, if `evaluate` uses data that training may not see;
+    - `evaluate_each(others, values)`, which evaluates several tasks at once, or returns None;
+    - `pieces()`, the progress of `evaluate`, if that uses other points than those of the task;
+    - `step_shape`, which changes (only between steps) if the shapes of a step's tensors change.
     """
 
     in_features: int
@@ -43,7 +45,7 @@ class Task(Protocol):
 
     @property
     def observation(self) -> Tensor:
-        """The observed data in grid layout, channels first; INCODE's harmoniser reads it."""
+        """The observed data in grid layout, channels first, which INCODE's harmoniser reads."""
         ...
 
     def batch(self, index: Tensor | None, weight: Tensor | None = None) -> Batch:
@@ -55,11 +57,11 @@ class Task(Protocol):
         ...
 
     def evaluate(self, predict: Predict) -> dict[str, float]:
-        """Measures of one fresh forward pass over all points, clamped; `predict` maps coordinates to values."""
+        """Metrics of one forward pass over all points, clamped; `predict` maps coordinates to values."""
         ...
 
     def metadata(self) -> dict[str, Any]:
-        """JSON-able: what a saved field needs in order to render without the data."""
+        """JSON-able data that a saved field needs to render without the signal."""
         ...
 
     def to(self, device: torch.device | str) -> Task: ...

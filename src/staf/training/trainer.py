@@ -1,4 +1,4 @@
-"""The one trainer: N networks trained together, of which a single fit is N = 1."""
+"""The trainer: N networks trained together; a single fit is N = 1."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def run(
 ) -> Result:
     """Train `module` on `task` by `recipe`: `train` for one network.
 
-    SIGINT, SIGTERM or SIGHUP ends the step under way, writes a checkpoint (to `checkpoint`, or into the current folder)
+    SIGINT, SIGTERM or SIGHUP ends the current step, writes a checkpoint (to `checkpoint`, or into the current folder)
     and raises `Interrupted`; with `keep_when_stopped`, after SIGINT the network is measured with its current weights
     and returned. With `checkpoint` given, it is also written every minute.
     """
@@ -78,16 +78,16 @@ def train(
     title: str = "fit",
     keep_when_stopped: bool = False,
 ) -> list[Result]:
-    """Train field i on task i by `recipe`, all at once; fields are changed in place, and end in evaluation mode.
+    """Train field i on task i with `recipe`, all at once; fields are changed in place and end in evaluation mode.
 
-    One field is trained as the module that it is. Several must have one architecture and tasks with the same loss;
-    they are stacked, and each ends as it would alone. Fields that read their task (INCODE) are trained one after
-    another. The batch order comes from `seed`, and the budget is the recipe's: steps, seconds (of all networks
-    together) or a target, whichever is reached first. A network that diverges gets the weights of its best loss, one
-    that reaches the target or is stopped by a callback keeps the weights of that step, and the others continue.
+    A single field is trained directly. Several fields must have the same architecture, and tasks with the same loss;
+    they are stacked, and each ends as if it were trained alone. Fields that read their task (INCODE) are trained one
+    after another. `seed` decides the order of batches. The budget is that of the recipe: steps, seconds (of all
+    networks together) or a target, whichever is reached first. A network that diverges gets the weights of its best
+    loss; one that reaches the target, or is stopped by a callback, keeps its current weights; the others continue.
 
-    With `checkpoint`, a single fit that is interrupted writes one there, and one every `checkpoint_seconds`; with
-    `keep_when_stopped` Ctrl-C ends its training and it is measured and returned. Several are not checkpointed:
+    With `checkpoint`, a single fit writes this file when it is interrupted and every `checkpoint_seconds`. With
+    `keep_when_stopped`, Ctrl-C ends its training, and it is measured and returned. Several fits have no checkpoint:
     `Interrupted` is raised without a file.
 
     >>> import numpy as np

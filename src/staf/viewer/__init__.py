@@ -1,4 +1,4 @@
-"""The page that holds its network, and the local server that shows it."""
+"""The page that contains its network, and the local server that shows it."""
 
 from __future__ import annotations
 

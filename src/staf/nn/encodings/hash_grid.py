@@ -22,7 +22,7 @@ START = 1e-4
 
 @dataclass(frozen=True)
 class LevelSummary:
-    """What one level of a grid holds.
+    """One level of a grid.
 
     Args:
         resolution: cells on each axis.
@@ -52,10 +52,10 @@ class HashGridEncoding(nn.Module):
 
     Args:
         levels: grids, from `coarsest` cells a side to `finest`, in geometric steps.
-        features: numbers at each vertex: 1, 2, 4 or 8.
+        features: numbers per vertex: 1, 2, 4 or 8.
         log2_entries: a level has at most 2^log2_entries rows; finer levels share them by hashing.
-        proportions: sides of the box that [-1, 1]^d stands for, such as an image's (height, width), so that cells are
-            about square; the longest side has `coarsest` to `finest` cells.
+        proportions: sides of the box that [-1, 1]^d represents, such as the (height, width) of an image, so that cells
+            are about square; the longest side has `coarsest` to `finest` cells.
         interpolation: "linear", or "smoothstep" for second derivatives by the coordinates.
 
     >>> encoding = HashGridEncoding(2, levels=4, log2_entries=10, coarsest=4, finest=64)

@@ -1,8 +1,8 @@
-"""Every network by name, one file each; this folder is the only home of their constants.
+"""Every network by name, one file each; their constants are only in this folder.
 
-All factories begin `(in_features, out_features, *, width=256, depth=4, ...)`, where depth counts activated layers, and
-then take their own constants only. `field.architecture` is what `build` needs to make the same network again. A file of
-this folder that has a `SPEC` is a network; `register` adds one from elsewhere. `SCENE_NETWORKS` are networks for
+All factories start with `(in_features, out_features, *, width=256, depth=4, ...)`, where depth counts activated layers;
+the other arguments are the network's own constants. `build` makes the same network from `field.architecture`. A file in
+this folder with a `SPEC` is a network; `register` adds one from another package. `SCENE_NETWORKS` are networks for
 scenes, made of the layers of the others: a plan chooses them, and files name them.
 """
 
@@ -41,7 +41,7 @@ SCENE_NETWORKS: dict[str, NetworkSpec] = {}
 
 
 def register(spec: NetworkSpec) -> NetworkSpec:
-    """Make a network known by its name: to plans, to the command line, and to files that are loaded.
+    """Register a network by its name, for plans, the command line and files.
 
     >>> register(NETWORKS["siren"]) is NETWORKS["siren"]
     True
@@ -56,7 +56,7 @@ def register(spec: NetworkSpec) -> NetworkSpec:
 
 
 def network_named(name: str) -> NetworkSpec:
-    """The network of a name, or an error that suggests the nearest.
+    """The network with this name, or an error that suggests a similar one.
 
     >>> network_named("siren").name
     'siren'

@@ -1,4 +1,4 @@
-"""`NetworkSpec`: all that the library knows about one network, in the network's own file."""
+"""`NetworkSpec`: the description of a network, in the network's own file."""
 
 from __future__ import annotations
 
