@@ -28,12 +28,12 @@ HeadTest = Callable[[bytes], bool]
 
 @dataclass(frozen=True)
 class Format:
-    """One kind of file: its name, the kind of signal, the bytes it must have, and who reads it.
+    """A file format: its name, the kind of signal, the bytes it must have, and its reader.
 
     `magic` lists (offset, bytes) pairs that must all be there. A format without any (OBJ is plain text) is recognised
     by its `suffixes`. `reader` is called as function(path, limit) with the most grid points to accept, and returns a
-    signal; None means that the file is recognised and not read. `test` looks at the head of a file whose magic bytes
-    say too little. Both are functions, or "module:function" to be imported when first used.
+    signal; None means that the file is recognised but not supported. `test` checks the head of a file whose magic bytes
+    are not enough. Both are functions, or "module:function", which is imported when it is first used.
 
     >>> Format("PNG", "image", ((0, b"PNG!"),)).matches(b"PNG!data", ".jpg")
     True
@@ -64,17 +64,17 @@ class Kind:
     """One kind of signal.
 
     Attributes:
-        name: what metadata and messages call it.
+        name: its name in metadata and messages.
         signal: the subclass of `Signal`, or "module:Class".
         formats: the files it reads.
         opens: function(source, name, layout) that makes a signal of an array, a tensor or another object, or returns
             None for those that are not of this kind.
-        layouts: what the argument `layout` of `staf.open` may say for this kind.
+        layouts: the values of the argument `layout` of `staf.open` for this kind.
         options: the module with its options for the command line: `Fit`, `Render` and `Export`, each optional.
-        suffixes: those of its files; they tell the kind of a file that does not exist.
+        suffixes: those of its files, which give the kind of a file that does not exist.
         folder_marks: names of files, one of which shows that a folder is a signal of this kind.
         folder_reader: function(path, limit) that reads such a folder.
-        order: kinds with a lower number are asked first.
+        order: kinds with a lower number are tried first.
     """
 
     name: str
@@ -126,7 +126,7 @@ def unregister(name: str) -> None:
 
 
 def kinds() -> dict[str, Kind]:
-    """Every kind by name, in the order in which they are asked."""
+    """Every kind by name, in the order in which they are tried."""
     every = [*_found(), *_registered.values()]
     return {kind.name: kind for kind in sorted(every, key=lambda kind: (kind.order, kind.name))}
 
@@ -142,7 +142,7 @@ def kind_of_folder(folder: Path) -> Kind | None:
 
 
 def from_metadata(metadata: Entries) -> Signal:
-    """The empty signal that `metadata` describes: it renders like the one that wrote it, and holds no data.
+    """The empty signal that `metadata` describes: it renders like the original, without its data.
 
     >>> import numpy as np
     >>> from staf.kinds import Image

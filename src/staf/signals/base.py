@@ -1,4 +1,4 @@
-"""Signal: what every kind of signal is to the rest of the library."""
+"""Signal: the interface of all kinds of signals."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Signal(ABC):
     @property
     @abstractmethod
     def shape(self) -> tuple[int, ...]:
-        """Samples along each axis of the grid."""
+        """The number of samples along each axis of the grid."""
 
     @property
     def points(self) -> int:
@@ -61,17 +61,17 @@ class Signal(ABC):
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes a file of it takes."""
+        """The approximate size of its file in bytes."""
         return 4 * self.points * self.out_features
 
     @property
     @abstractmethod
     def value_range(self) -> tuple[float, float]:
-        """The interval that values lie in; predictions are clamped to it."""
+        """The interval of the values; predictions are clamped to it."""
 
     @property
     def value_offset_scale(self) -> tuple[float, float]:
-        """A field fits (value - offset) / scale: by default the value range brought to [0, 1]."""
+        """A field is fitted to (value - offset) / scale; by default this scales the value range to [0, 1]."""
         low, high = self.value_range
         return low, high - low
 
@@ -84,21 +84,21 @@ class Signal(ABC):
         return grid.coordinates(self.shape, convention, index)
 
     def coordinate_units(self, convention: Convention = "centres") -> tuple[float, ...]:
-        """How many of the signal's own units (by default samples) one unit of each coordinate spans."""
+        """The number of the signal's own units (by default samples) in one unit of each coordinate."""
         spare = 0 if convention == "centres" else 1
         return tuple(max(1, size - spare) / 2 for size in self.shape)
 
     @abstractmethod
     def from_values(self, values: Tensor, shape: Sequence[int] | None = None) -> Self:
-        """The signal of this kind whose `values()` are `values` (n, c), clamped and rounded as it stores them."""
+        """The signal of this kind whose `values()` are `values` (n, c), clamped and rounded to its type."""
 
     @abstractmethod
     def with_floats(self, values: Tensor, shape: Sequence[int] | None = None) -> Self:
-        """A signal of this kind that holds `values` (n, c) in float32, neither clamped nor rounded: an observation."""
+        """A signal of this kind with float32 `values` (n, c), not clamped or rounded, such as an observation."""
 
     @abstractmethod
     def metadata(self) -> Document:
-        """JSON-able: enough for `from_metadata` to build an empty signal that renders like this one."""
+        """JSON-able data from which `from_metadata` builds an empty signal that renders like this one."""
 
     @classmethod
     @abstractmethod
@@ -125,7 +125,7 @@ class Signal(ABC):
 
     @abstractmethod
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the signal whole or not at all, in the format of the suffix."""
+        """Write the signal in the format of the suffix, completely or not at all."""
 
     @abstractmethod
     def __array__(self, dtype: np.dtype | None = None, copy: bool | None = None) -> np.ndarray:
@@ -136,7 +136,7 @@ class Signal(ABC):
         """The task that `staf.fit` solves for this signal."""
 
     def as_planned(self, recipe: Recipe) -> Self:
-        """This signal with what it leaves open as the recipe has it; by default nothing is open."""
+        """This signal with its open choices set by the recipe; by default there are none."""
         return self
 
     def plan_rules(self) -> Mapping[str, Rule | None]:
@@ -147,7 +147,7 @@ class Signal(ABC):
         return {}
 
     def measures(self, prediction: Tensor, target: Tensor) -> dict[str, float]:
-        """What a prediction (n, c) on the signal's grid is worth against a target (n, c), both as a field fits them."""
+        """Metrics of a prediction (n, c) on the signal's grid against a target (n, c), both as a field fits them."""
         return {"psnr": float(psnr(prediction, target, data_range=1.0))}
 
     @property

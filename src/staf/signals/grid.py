@@ -16,8 +16,8 @@ CONVENTIONS: tuple[Convention, ...] = ("centres", "ends")
 def axis(size: int, convention: Convention = "centres", *, dtype: torch.dtype = torch.float32) -> Tensor:
     """The positions of `size` samples along one axis.
 
-    `centres` puts sample i of n at (2i+1)/n - 1, so that resolutions agree; `ends` is linspace(-1, 1, n), the
-    released research code's choice.
+    `centres` places sample i of n at (2i+1)/n - 1, so that resolutions are aligned; `ends` is linspace(-1, 1, n), as in
+    released research code.
 
     >>> axis(2).tolist(), axis(2, "ends").tolist()
     ([-0.5, 0.5], [-1.0, 1.0])
@@ -82,8 +82,8 @@ def coordinates(
 ) -> Tensor:
     """Coordinates (n, d) of a grid in C order: all of them, or those of a flat `index` (n,).
 
-    With an index nothing of the grid's size is allocated, so that 512^3 voxels, or an hour of audio, cost what the
-    batch costs.
+    With an index, nothing of the size of the grid is allocated, so that 512^3 voxels, or an hour of audio, need only
+    the memory of the batch.
 
     >>> coordinates((2, 2)).tolist()
     [[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]]

@@ -22,12 +22,12 @@ S = TypeVar("S", bound="Signal")
 
 
 class View(ABC, Generic[S]):
-    """Everything that is shown of a signal; a kind derives its own.
+    """How a signal is shown; each kind derives its own view.
 
     Attributes:
-        noun: what a fitted signal of this kind is called in messages.
+        noun: the word for a fitted signal of this kind in messages.
         default_task: the name, in a field's metadata, of the task that `Signal.task` makes.
-        main_measure: the measure that is shown first.
+        main_measure: the metric that is shown first.
     """
 
     noun: ClassVar[str] = "signal"
@@ -43,25 +43,25 @@ class View(ABC, Generic[S]):
         return "all points"
 
     def describe(self) -> str:
-        """The signal in a few words, without its name: what its repr says after it."""
+        """The signal in a few words, without its name, as in its repr."""
         signal = self.signal
         return repr(signal).removeprefix(f"{type(signal).__name__}({signal.name!r}").strip(", ").removesuffix(")")
 
     @property
     @abstractmethod
     def suffix(self) -> str:
-        """The suffix of a file that keeps the signal's own samples."""
+        """The suffix of a file that keeps the samples of the signal exactly."""
 
     @abstractmethod
     def suffixes(self) -> tuple[str, ...]:
         """The suffixes with which a signal of this kind can be saved."""
 
     def rendered_suffixes(self) -> tuple[str, ...]:
-        """The suffixes of what `write` makes: those of files, and of pictures where a kind draws some."""
+        """The suffixes that `write` supports: those of files, and of pictures if the kind can draw some."""
         return self.suffixes()
 
     def exported_suffixes(self) -> tuple[str, ...]:
-        """The suffixes of what other programs open as the fitted thing itself, and not as pictures of it."""
+        """The suffixes of files that contain the fitted signal, not pictures of it."""
         return self.suffixes()
 
     def report_section(self, reconstruction: S) -> str:
@@ -69,11 +69,11 @@ class View(ABC, Generic[S]):
         return ""
 
     def notebook_figures(self, reconstruction: S) -> str:
-        """HTML that a notebook shows below the measures; nothing by default."""
+        """HTML that a notebook shows below the metrics; nothing by default."""
         return ""
 
     def picture(self, reconstruction: S | None = None) -> np.ndarray | None:
-        """A picture (h, w, c) of the signal, or of its reconstruction, for comparisons; None where there is none."""
+        """A picture (h, w, c) of the signal, or of its reconstruction, for comparisons; None if there is none."""
         return None
 
     def comparison(self, reconstructions: Mapping[str, S]) -> Figure | None:
@@ -81,13 +81,13 @@ class View(ABC, Generic[S]):
         return None
 
     def baseline(self) -> tuple[str, float] | None:
-        """What a fit should be better than, in words, and its PSNR; None where a kind has none."""
+        """A trivial baseline for a fit, in words, with its PSNR; None if a kind has none."""
         return None
 
     def more_measures(
         self, predict: Predict, convention: Convention, saved: Path | None
     ) -> dict[str, Callable[[], float]]:
-        """Measures that are too slow for `Signal.measures`, by name; `saved` is the file of the reconstruction."""
+        """Metrics that are too slow for `Signal.measures`, by name; `saved` is the file of the reconstruction."""
         return {}
 
     def command_options(self, metadata: Entries) -> list[str] | None:
@@ -98,23 +98,23 @@ class View(ABC, Generic[S]):
         return []
 
     def python(self, metadata: Entries) -> str:
-        """Python that gives `staf.fit` what was fitted, for a fit with these `metadata`."""
+        """Python code for the argument of `staf.fit`, for a fit with these `metadata`."""
         return "your_signal" if self.signal.source is None else repr(str(self.signal.source))
 
     def page(self, convention: Convention) -> Document:
-        """How a page that holds the field shows it: `type` names the view, the rest is what that view needs.
+        """How a page shows the field: `type` names the view, and the rest is what that view needs.
 
-        By the number of coordinates where a kind says nothing else: a `trace`, a `picture` or `slices`.
+        The default depends on the number of coordinates: a `trace`, a `picture` or `slices`.
         """
         return {"type": {1: "trace", 2: "picture"}.get(self.signal.in_features, "slices")}
 
     def finish_work(self) -> tuple[str, int]:
-        """What is computed after the training, to measure and to write it, in words, and at how many points."""
+        """The work after the training, to measure and write the result, in words, and its number of points."""
         points = math.prod(self.signal.shape)
         return f"all {points:,} points are computed once more", points
 
     def render_points(self, how: Entries, convention: Convention) -> int:
-        """At how many points a rendering with the arguments `how` evaluates the field; wrong ones are refused."""
+        """How many points a rendering with the arguments `how` evaluates; wrong arguments are errors."""
         return self.signal.points
 
     def write(

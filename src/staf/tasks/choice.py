@@ -1,4 +1,4 @@
-"""Which result a restoration returns: the fit's or a classical method's, chosen by observations that were held out."""
+"""The choice between the field and the classical methods of a restoration, by held-out observations."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Choice:
     weights: Mapping[str, float] = field(default_factory=dict)
 
     def document(self) -> Document:
-        """What a metrics file says of it."""
+        """The entry of a metrics file."""
         return {
             "method": self.method,
             "fitted": self.fitted,
@@ -63,7 +63,7 @@ class Choice:
         }
 
     def told(self) -> str:
-        """Which result it is and why, in a sentence."""
+        """The result and the reason, in a sentence."""
         if self.weights:
             return f"the result is a {self.method}: {self.reason.replace(self.method, 'it')}"
         return f"the result is {'the fit' if self.fitted else 'not the fit but ' + self.method}: {self.reason}"
@@ -77,7 +77,7 @@ def choose(
     what: str = "pixels",
     objection: str | None = None,
 ) -> Choice:
-    """The fit, where it predicts held-out observations clearly better than the best classical method; else that one.
+    """The fit, if it predicts held-out data clearly better than the best classical method; otherwise this one.
 
     `clearly_better` and `clearly_best` say what that means; the first classical method is the one in doubt.
     `objection` is another reason against the fit, if there is one.
@@ -110,10 +110,10 @@ def choose(
 
 
 def clearly_best(candidates: Mapping[str, Candidate]) -> str:
-    """The first method, unless others are clearly better than it: then the one of these with the least error.
+    """The first method, unless others are clearly better: then the one of these with the smallest error.
 
-    The first is the usual one. A few held-out observations are no reason to leave it: where methods are close, the one
-    with the least error there is often not the best.
+    The first method is the usual one. With few held-out observations and similar methods, the one with the smallest
+    error is often not the best, so it is replaced only if another is clearly better.
 
     >>> import torch
     >>> usual, lucky, good = (torch.tensor(errors) for errors in ([1.0, 1.2, 1.1], [0.1, 1.3, 1.2], [0.4, 0.5, 0.5]))
@@ -134,7 +134,7 @@ def clearly_better(one: Candidate, other: Candidate, least: float = 0.0, margin:
 
 
 def advantage(one: Candidate, other: Candidate) -> tuple[float, float]:
-    """How much less one's squared errors are in the mean, and the standard error of that: the test is paired.
+    """The mean difference of squared errors, and its standard error, of a paired test.
 
     >>> import torch
     >>> a, b = (Candidate(torch.zeros(1, 1), torch.full((4,), error)) for error in (1.0, 3.0))

@@ -129,7 +129,7 @@ class Denoising:
         return whole_grid(predict, self.signal.shape, self.transform, self.convention, self.target.device)
 
     def plan_rules(self) -> Mapping[str, Rule]:
-        """What this task changes of the rules of planning, by topic."""
+        """The changes of this task to the rules of planning, by topic."""
         return DENOISING_RULES
 
     def metadata(self) -> Document:

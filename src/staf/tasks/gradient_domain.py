@@ -17,7 +17,7 @@ from staf.training.task import Predict
 
 
 class GradientDomain(InverseProblem):
-    """Fit a field whose differences are what is observed; they leave each channel's mean open, which is `means`.
+    """Fit a field to observed differences; they do not determine the mean of each channel, which is `means`.
 
     Args:
         signal: the kind, grid and range of the result.
@@ -80,16 +80,16 @@ class GradientDomain(InverseProblem):
 
 
 class SeamlessCloning(InverseProblem):
-    """A picture whose gradients are the source's in a region, and which is the target around it (Poisson editing).
+    """An image with the gradients of the source in a region, and the pixels of the target around it (Poisson editing).
 
-    What is observed are the differences between neighbours of which one at least is inside, less what the pixels
-    outside add to them; so the field is fitted inside alone, and meets the target at the border.
+    The observations are the differences between neighbours of which at least one is inside, minus the contribution of
+    pixels outside. So the field is fitted inside only, and matches the target at the border.
 
     Args:
-        target: a picture.
-        source: another of its size and kind.
-        inside: true in the region. It must leave out some pixel.
-        mixed: where the target's difference is larger than the source's, keep it: for sources with holes.
+        target: an image.
+        source: another image of the same size and kind.
+        inside: true in the region, which must not be the whole image.
+        mixed: keep the target's difference where it is larger than the source's, for sources with holes.
 
     >>> import numpy as np
     >>> from staf.kinds import Image

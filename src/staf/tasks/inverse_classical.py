@@ -1,4 +1,4 @@
-"""Classical solutions of inverse problems: one for every linear operator, and those made for a mask, a blur or rays."""
+"""Classical methods for inverse problems: one for every operator, and special ones for masks, blur and rays."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Solve = Callable[[Any, Tensor, Tensor, float], Tensor]
 class Method:
     """A classical method: its solver, the strengths that held-out observations choose from, and what it is for.
 
-    `any_device` is whether it runs where the task's tensors are; others run on the CPU.
+    `any_device` is whether it runs on the device of the task's tensors; others run on the CPU.
     """
 
     solve: Solve
@@ -144,12 +144,12 @@ def wiener(operator: GaussianBlur, observation: Tensor, seen: Tensor, balance: f
 
 
 def zero_filled(operator: MaskedFourier, observation: Tensor, seen: Tensor, strength: float) -> Tensor:
-    """The adjoint alone: frequencies that were not measured are taken for zero; `strength` is none."""
+    """Only the adjoint: frequencies that were not measured are zero; `strength` is none."""
     return operator.A_adjoint(observation * seen)
 
 
 def wavelets(operator: MaskedFourier, observation: Tensor, seen: Tensor, weight: float) -> Tensor:
-    """Few large wavelet coefficients, beginning with the zero-filled picture."""
+    """Sparse wavelet coefficients, starting from the zero-filled image."""
     first = operator.A_adjoint(observation * seen)
     return wavelet_l1(operator, observation, seen, weight, start=first, squared_norm=squared_norm(operator))
 

@@ -21,9 +21,9 @@ CENTRE = 0.1
 
 
 class MagneticResonance(InverseProblem):
-    """An inverse problem of masked Fourier transforms; the picture is real, and its phase a part of sensitivities.
+    """An inverse problem of masked Fourier transforms; the image is real, and its phase is part of the sensitivities.
 
-    Held-out frequencies are held out for all coils, and none of them lie in the middle.
+    Held-out frequencies are held out for all coils; none of them is in the middle.
 
     >>> import numpy as np
     >>> from staf.kinds import Image
@@ -74,7 +74,7 @@ class MagneticResonance(InverseProblem):
         return cls(truth, operator, seen, truth=truth, held_out=held_out, generator=generator)
 
     def plan_rules(self) -> Mapping[str, Rule]:
-        """What this task changes of the rules of planning, by topic."""
+        """The changes of this task to the rules of planning, by topic."""
         return MAGNETIC_RESONANCE.rules()
 
     def metadata(self) -> Document:
@@ -138,7 +138,7 @@ def with_phase(
 
 
 def estimated_range(operator: MaskedFourier, observation: Float[Tensor, "1 coils n 2"]) -> tuple[float, float]:
-    """From 0 to a fifth above the highest value of the zero-filled picture: the range of one that is not known."""
+    """An estimate of the range of an unknown image: from 0 to 1.2 times the highest value of the zero-filled image."""
     highest = float(operator.A_adjoint(observation).max())
     if not highest > 0:
         raise ValueError(f"kspace must hold a picture, got a zero-filled one of at most {highest:g}")

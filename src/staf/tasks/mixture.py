@@ -1,4 +1,4 @@
-"""A weighted mean of several results, its weights chosen by observations that none of them saw."""
+"""A weighted mean of several results, with weights chosen by held-out observations."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def mixture(
 ) -> tuple[dict[str, float], Candidate] | None:
     """The mean of results whose held-out predictions are nearest to `target`, and the weight of each.
 
-    Methods err in different places, so that a mean of them is often better than any. Weights are at least 0 and add up
-    to 1. The errors are cross-fitted: each half of the observations is predicted with the weights of the other half.
-    None where observations are few, where a method has no predictions, or where one method has all the weight.
+    Methods have different errors, so a mean of them is often better than each. Weights are at least 0 and add up to 1.
+    The errors are cross-fitted: each half of the observations is predicted with the weights of the other half. The
+    result is None if there are few observations, if a method has no predictions, or if one method has all the weight.
 
     >>> truth = torch.linspace(0, 1, 400)[:, None]
     >>> low, high = truth - 0.1 * truth.cos(), truth + 0.1 * truth.cos()

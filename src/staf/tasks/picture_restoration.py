@@ -1,4 +1,4 @@
-"""Pictures seen through several things at once: blurred, then averaged down, then only in part."""
+"""Images that are blurred, averaged down and seen only in part."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from staf.tasks.inverse import InverseProblem
 def picture_operator(
     shape: tuple[int, int], *, blur: float | None = None, factor: int = 1, mask: Bool[Tensor, "h w"] | None = None
 ) -> LinearOperator:
-    """What is observed of a picture (h, w): blurred, then averaged down, then only where `mask` of the rest is true.
+    """The observation of an image (h, w): blurred, then averaged down, then only where `mask` is true.
 
     >>> type(picture_operator((8, 8), blur=1.0)).__name__
     'GaussianBlur'
@@ -54,7 +54,7 @@ def random_mask(shape: tuple[int, ...], keep: float, generator: torch.Generator)
 
 
 class PictureRestoration(InverseProblem):
-    """An inverse problem of a picture, fitted with the slow sines of a restoration.
+    """An inverse problem of an image, fitted with the low frequencies of a restoration.
 
     >>> import numpy as np
     >>> from staf.kinds import Image
@@ -75,7 +75,7 @@ class PictureRestoration(InverseProblem):
 
     @classmethod
     def simulated(cls, truth: Signal, operator: LinearOperator, **how: Any) -> PictureRestoration:
-        """The task of a known picture; `noise`, `held_out` and `generator` as for `InverseProblem.observing`."""
+        """The task for a known image; `noise`, `held_out` and `generator` as for `InverseProblem.observing`."""
         seen = InverseProblem.observing(truth, operator, **{k: v for k, v in how.items() if k != "held_out"})
         constant = operator.A(torch.ones(truth.out_features, *operator.input_shape))
         observation = seen.transform.offset * constant + seen.transform.scale * seen.observation
@@ -89,5 +89,5 @@ class PictureRestoration(InverseProblem):
         return last.A_adjoint(self.observation) if isinstance(last, Mask) else self.observation
 
     def plan_rules(self) -> Mapping[str, Rule]:
-        """What this task changes of the rules of planning, by topic."""
+        """The changes of this task to the rules of planning, by topic."""
         return (INPAINTING if isinstance(self.operator, Mask) else SUPER_RESOLUTION).rules()

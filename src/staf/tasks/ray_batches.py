@@ -1,4 +1,4 @@
-"""Tomography of large volumes: steps of some rays each, so that memory follows the rays and not the volume."""
+"""Tomography of large volumes: each step uses some rays, so memory depends on the rays, not on the volume."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_CELLS = 2**18
 
 
 class RayTomography(Tomography):
-    """Tomography whose steps see some rays each: the field is evaluated along these rays alone, never on all cells.
+    """Tomography in which each step evaluates the field along some rays only, never on all cells.
 
     The integral along a ray of length L is L times the mean of the field at `ray_samples` places evenly along it, as
     many as the longest ray has steps. Nothing is interpolated between cells. Arguments are those of `Tomography`.

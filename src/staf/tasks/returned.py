@@ -1,4 +1,4 @@
-"""What a fitted restoration returns: never less than the classical methods, as far as can be told without the truth."""
+"""The result of a restoration: the field or a classical method, chosen by held-out data."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Improve = Callable[[Tensor, Tensor, int], Tensor]
 def returned_denoising(
     task: Denoising, predict: Predict, model: str = "staf", classical: Mapping[str, Candidate] | None = None
 ) -> Choice:
-    """The field, a classical method or a mean of several: whichever predicts held-out pixels best.
+    """The field, a classical method or a mean of several, which predicts held-out pixels best.
 
     `classical` are results of `denoising_candidates` that are there already.
 
@@ -65,8 +65,8 @@ def returned_denoising(
 def returned_upscaling(task: SuperResolution, predict: Predict, model: str = "staf") -> Choice:
     """The field, learned enlarging, or bicubic or Lanczos interpolation; each with the area means that are observed.
 
-    The truth's area means are what is observed. The nearest picture to any estimate that has them is therefore nearer
-    to the truth than the estimate is (a projection onto a plane that holds the truth). Held-out pixels choose; a task
+    The area means of the true image are the observation. So if an estimate is projected onto the images with these area
+    means, it comes closer to the true image. Held-out pixels choose; a task
     that holds out none has its field returned if that fits the observation better than the interpolation does.
     A network that was trained on other photos takes the place of an interpolation, and what else was chosen is
     sharpened by its own similar patches, unless plain interpolation brings the observation back clearly better from

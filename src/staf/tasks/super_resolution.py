@@ -92,7 +92,7 @@ class SuperResolution(InverseProblem):
         )
 
     def plan_rules(self) -> Mapping[str, Rule]:
-        """What this task changes of the rules of planning, by topic."""
+        """The changes of this task to the rules of planning, by topic."""
         return SUPER_RESOLUTION_RULES
 
     def metadata(self) -> Document:

@@ -24,14 +24,14 @@ class Tomography(InverseProblem):
     """An inverse problem of line integrals, y = integral of the attenuation along each ray: the logarithm of what a
     detector counts without the object over what it counts with it.
 
-    Whole views are held out, since the rays beside a ray that is held out would tell its value. What is fitted is in
-    the units of `signal`: attenuation per unit of length, the unit of the operator's spacing.
+    Whole views are held out, because neighbouring rays would reveal the value of a held-out ray. The field is in the
+    units of `signal`: attenuation per unit of length, which is the unit of the operator's spacing.
 
     Args:
-        signal: the grid of the result; `Grid.blank(shape, estimated_range(...))` where nothing is known.
+        signal: the grid of the result; `Grid.blank(shape, estimated_range(...))` if it is unknown.
         operator: a `parallel_beam`, `fan_beam` or `cone_beam`.
         sinogram: (views, detectors) or (views, rows, columns).
-        held_out: the share of views that is not fitted, at least one of them unless 0; `generator` draws which.
+        held_out: the share of views that is not fitted (at least one view, unless 0); `generator` draws them.
 
     >>> import numpy as np
     >>> from staf.kinds import Grid
@@ -82,7 +82,7 @@ class Tomography(InverseProblem):
         held_out: float = 0.0,
         generator: torch.Generator | None = None,
     ) -> Self:
-        """The task of a known picture or volume; with `photons`, each ray counts so many without the object."""
+        """The task for a known image or volume; `photons` is the number per ray without the object."""
         sinogram = operator.A(truth.values().T.reshape(1, *truth.shape))[0]
         if photons is not None:
             if generator is None:
@@ -114,7 +114,7 @@ class Tomography(InverseProblem):
         return self._judged_scale * ramp_filtered(observation, self._detector, power=0.5)
 
     def plan_rules(self) -> Mapping[str, Rule]:
-        """What this task changes of the rules of planning, by topic."""
+        """The changes of this task to the rules of planning, by topic."""
         return TOMOGRAPHY.rules()
 
     def metadata(self) -> Document:
@@ -142,7 +142,7 @@ def held_out_views(shape: tuple[int, ...], held_out: float, generator: torch.Gen
 
 
 def estimated_range(operator: BeamIntegrals, sinogram: Float[Tensor, "*out"]) -> tuple[float, float]:
-    """From 0 to the highest value that a filtered backprojection has: the range of a result that is not known.
+    """An estimate of the range of an unknown result: from 0 to the highest value of a filtered backprojection.
 
     >>> from staf.operators import parallel_beam
     >>> operator = parallel_beam((16, 16), torch.arange(30) * math.pi / 30)

@@ -1,4 +1,4 @@
-"""Audio: a waveform with its sample rate, seen as values along one axis."""
+"""Audio: a waveform with its sample rate, as values along one axis."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Audio(Signal):
 
     @property
     def seconds(self) -> float:
-        """How long it lasts."""
+        """The duration in seconds."""
         return self.samples / self.rate
 
     @property
@@ -127,7 +127,7 @@ class Audio(Signal):
         return torch.from_numpy(self.array.copy())
 
     def window(self, start: int, stop: int) -> Audio:
-        """Samples start to stop as audio of its own, with this one's peak: it may be silent.
+        """Samples start to stop as separate audio with the same peak; it can be silent.
 
         >>> Audio(np.array([0, 0, 1], np.float32), rate=8000).window(0, 2).value_range
         (-1.0, 1.0)
@@ -137,19 +137,19 @@ class Audio(Signal):
         return self.with_samples(self.array[start:stop], self.rate)
 
     def with_samples(self, array: np.ndarray, rate: int) -> Audio:
-        """Other samples (n, channels) with this one's name, peak and subtype, held to the peak."""
+        """Other samples (n, channels) with the same name, peak and subtype, limited to the peak."""
         held = np.clip(array, -self.peak, self.peak)
         return Audio(held, rate, name=self.name, peak=self.peak, subtype=self.subtype)
 
     def from_values(self, values: Tensor, shape: Sequence[int] | None = None) -> Audio:
-        """The audio whose `values()` are `values` (n, channels), held to the peak."""
+        """The audio whose `values()` are `values` (n, channels), limited to the peak."""
         expected = (*(self.shape if shape is None else shape), self.out_features)
         if tuple(values.shape) != expected:
             raise SignalError(f"values must have shape {expected}, got {tuple(values.shape)}")
         return self.with_samples(values.detach().float().cpu().numpy(), self.rate)
 
     def plan_rules(self) -> Mapping[str, Rule]:
-        """What this kind of signal changes of the rules of planning, by topic."""
+        """The changes of this kind of signal to the rules of planning, by topic."""
         from staf.kinds.audio.plan import RULES
 
         return RULES
@@ -160,7 +160,7 @@ class Audio(Signal):
         return Audio(array, self.rate, name=self.name, peak=peak, subtype=self.subtype)
 
     def metadata(self) -> Document:
-        """JSON-able: enough for `from_metadata` to build an empty one that renders like this."""
+        """JSON-able data from which `from_metadata` builds empty audio that renders like this."""
         return {
             "kind": self.kind,
             "name": self.name,
@@ -246,10 +246,10 @@ class Audio(Signal):
         return AudioView(self)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Writes the audio whole or not at all; the format follows the suffix (WAV, FLAC, OGG, MP3).
+        """Write the audio in the format of the suffix (WAV, FLAC, OGG, MP3), completely or not at all.
 
-        Samples are never clipped: what integer samples cannot hold goes into a WAV of floats, and is refused in FLAC,
-        OGG and MP3.
+        Samples are never clipped: values beyond the range of integers are written to WAV as floats, and are an error
+        for FLAC, OGG and MP3.
         """
         from staf.kinds.audio.files import write_audio
 

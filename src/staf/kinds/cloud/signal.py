@@ -132,12 +132,12 @@ class PointCloud(Signal):
 
     @property
     def frame(self) -> Frame:
-        """How a field's coordinates lie in the cloud's own frame."""
+        """The relation between the coordinates of a field and the frame of the point cloud."""
         return self._frame
 
     @property
     def shape(self) -> tuple[int]:
-        """The number of points: a list and no grid."""
+        """The number of points; they are a list, not a grid."""
         return (self.count,)
 
     @property
@@ -219,7 +219,7 @@ class PointCloud(Signal):
     ) -> Shape:
         """The surface where the field `predict`, (n, 3) to (n, 1), is `distance`, as a mesh in the cloud's own frame.
 
-        Distances are in the cloud's own units: 0 is the surface, positive ones lie outside.
+        Distances are in the units of the point cloud: 0 is the surface, positive is outside.
 
         >>> ball = PointCloud.sampled(Shape.sphere(), 1000)
         >>> again = ball.render(lambda x: ball.frame.half * x.norm(dim=1, keepdim=True) - 0.5, resolution=40)
@@ -246,7 +246,7 @@ class PointCloud(Signal):
         return SignedDistance(self, convention)
 
     def plan_rules(self) -> Mapping[str, Rule | None]:
-        """What this kind of signal changes of the rules of planning, by topic."""
+        """The changes of this kind of signal to the rules of planning, by topic."""
         from staf.kinds.cloud.plan import RULES
 
         return RULES
@@ -259,7 +259,7 @@ class PointCloud(Signal):
 
 
 def cloud_from(source: object, name: str | None, layout: str | None) -> PointCloud | None:
-    """Arrays (n, 3), or (n, 6) with normals, asked for by kind="cloud"."""
+    """Arrays (n, 3), or (n, 6) with normals, for kind="cloud"."""
     if not isinstance(source, (np.ndarray, Tensor)):
         return None
     rows = plain_array(source, "points")
@@ -269,7 +269,7 @@ def cloud_from(source: object, name: str | None, layout: str | None) -> PointClo
 
 
 def checked_points(points: np.ndarray, normals: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None, list[str]]:
-    """Points and unit normals that can be worked with, and sentences about what was left out."""
+    """Valid points and unit normals, and sentences about what was left out."""
     points = plain_array(points, "points")
     if points.ndim != 2 or points.shape[1] != 3 or points.dtype.kind not in "fiu":
         raise SignalError(f"points must be numbers of shape (n, 3), got {points.dtype} {points.shape}")

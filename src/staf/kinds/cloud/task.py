@@ -40,20 +40,20 @@ LEAST_POINTS = 2**20
 
 
 class SignedDistance:
-    """Minimise, for a field f, points p with normals n, and places x near them and anywhere in the cube,
+    """Minimise, for a field f, points p with normals n, and positions x near them and anywhere in the cube,
 
         100 f(p)^2 + |grad f(p) - n|^2 + (|grad f(x)| - 1)^2 / 5 + 100 (what f(x) exceeds its bounds by)^2
         + exp(-50 |f(x)|) / 50, or log(1 + exp(-+50 f(x))) / 50 where the side is known
 
-    The third term is the eikonal equation |grad f| = 1, which distances satisfy. The bounds are exact: a place at the
-    distance r from a point of the cloud has |f| <= r, one outside the cloud's box has f at least the distance to the
-    box, and the sign of f is known in cells that are on one side for certain (`known_sides`). Places are other ones in
-    every step: the task has each point of the cloud many times, with places of its own each time. Gradients of the loss
-    go through second derivatives of the field.
+    The third term is the eikonal equation |grad f| = 1, which distances satisfy. The bounds are exact: at the distance
+    r from a point of the cloud |f| <= r; outside of the cloud's box f is at least the distance to the box; and the sign
+    of f is known in cells that are certainly on one side (`known_sides`). Positions are drawn again in every step: the
+    task has each point of the cloud many times, with different positions. Gradients of the loss need second derivatives
+    of the field.
 
     Args:
-        signal: a cloud with normals.
-        truth: the shape itself where it is known, only used to measure.
+        signal: a point cloud with normals.
+        truth: the shape itself, if it is known; only used to measure.
 
     >>> task = SignedDistance(PointCloud.sampled(Shape.sphere(), 100))
     >>> task.batch(torch.arange(8)).coordinates.shape
@@ -185,7 +185,7 @@ class SignedDistance:
 
     @property
     def reconstruction(self) -> Shape | None:
-        """The surface that the last `evaluate` measured, so that it need not be computed again; None without one."""
+        """The surface that the last `evaluate` measured; None if there is none."""
         return self._surface
 
     def metadata(self) -> Document:

@@ -1,4 +1,4 @@
-"""Grid: an array of 1 to 4 dimensions with any number of channels, seen as values on a grid."""
+"""Grid: an array of 1 to 4 dimensions with any number of channels."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Grid(Signal):
         return torch.from_numpy(np.array(flat, np.float32, order="C"))
 
     def encode(self, values: Tensor) -> Arriving:
-        """Values (..., c) to samples of this grid's own type: clamped to the range, integers rounded to the nearest.
+        """Convert values (..., c) to this grid's type: clamped to the range, integers rounded to the nearest.
 
         >>> Grid(np.array([0, 9], np.uint8)).encode(torch.tensor([[4.6], [99.0]]))().tolist()
         [[5], [9]]
@@ -233,7 +233,7 @@ class Grid(Signal):
         name: str = "grid",
         spacing: Sequence[float] | None = None,
     ) -> Grid:
-        """A grid of float32 without samples, for what is not known yet: a task fills it.
+        """A float32 grid without samples, for an unknown result.
 
         >>> Grid.blank((64, 64), (0.0, 0.05), spacing=(0.5, 0.5))
         Grid('grid', 64x64, 1 channel, float32, no samples)
@@ -257,7 +257,7 @@ class Grid(Signal):
         scale: float | None = None,
         convention: Convention = "centres",
     ) -> OutputGrid:
-        """Where `render` evaluates a field.
+        """The grid on which `render` evaluates a field.
 
         >>> Grid(np.zeros((4, 6, 20))).output_grid(crop=[(0, 4), (1, 3), (0, 20)], scale=2).shape
         (8, 4, 40)
@@ -307,7 +307,7 @@ class Grid(Signal):
         chunk: int | None = None,
         device: torch.device | str | None = None,
     ) -> Path:
-        """As `render(...).save(path)`, streamed, so that no array of the whole ever exists."""
+        """As `render(...).save(path)`, but written in parts, so that memory does not grow with the array."""
         from staf.kinds.grid.files import write_npy
 
         output = self.output_grid(crop=crop, size=size, scale=scale, convention=convention)
@@ -316,9 +316,9 @@ class Grid(Signal):
         return write_npy(path, (self._as_came(band) for band in bands), whole, self.dtype)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Writes an NPY file, whole or not at all, in the type and layout that the array came in.
+        """Write an NPY file in the type and layout of the original array, completely or not at all.
 
-        The suffixes .nii and .nii.gz make NIfTI files, with the size of the voxels.
+        The suffixes .nii and .nii.gz write NIfTI files, with the size of the voxels.
         """
         from staf.kinds.grid.files import write_npy
 

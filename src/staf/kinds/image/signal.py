@@ -1,4 +1,4 @@
-"""Image: an array with its bit depth and colour profile, seen as values on a grid."""
+"""Image: an array with its bit depth and colour profile, as values on a grid."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Image(Signal):
 
     @property
     def data_range(self) -> float:
-        """The width of `value_range`: the peak that PSNR is measured against (1.0 for every integer image)."""
+        """The width of `value_range`, which is the peak of the PSNR (1.0 for every integer image)."""
         return self.value_range[1] - self.value_range[0]
 
     def values(self) -> Tensor:
@@ -131,9 +131,9 @@ class Image(Signal):
         return torch.from_numpy(flat.astype(np.float32) / np.float32(np.iinfo(self.dtype).max))
 
     def encode(self, values: Tensor) -> Arriving:
-        """Values (..., c) to this image's own samples: clamped to `value_range`, integers rounded to the nearest.
+        """Convert values (..., c) to this image's type: clamped to `value_range`, integers rounded to the nearest.
 
-        This is done where the values are; calling what is returned waits for the samples and gives their array.
+        This is done on the device of the values; calling the result waits for the samples and returns their array.
 
         >>> Image(np.zeros((1, 1), np.uint8)).encode(torch.tensor([[0.5], [2.0]]))().tolist()
         [[128], [255]]
@@ -171,13 +171,13 @@ class Image(Signal):
         return Image(pixels.contiguous().numpy(), name=self.name, profile=self.profile)
 
     def with_pixels(self, array: np.ndarray) -> Image:
-        """An image of other pixels with this one's name, profile and value range."""
+        """An image of other pixels with the same name, profile and value range."""
         image = Image(array, name=self.name, profile=self.profile)
         image._value_range = self.value_range
         return image
 
     def metadata(self) -> Document:
-        """JSON-able: enough for `from_metadata` to build an empty image that renders like this one."""
+        """JSON-able data from which `from_metadata` builds an empty image that renders like this one."""
         return {
             "kind": self.kind,
             "name": self.name,
@@ -242,9 +242,9 @@ class Image(Signal):
         chunk: int | None = None,
         device: torch.device | str | None = None,
     ) -> Path:
-        """As `render(...).save(path)`; PNG, TIFF and NPY are streamed, so that no array of the whole ever exists.
+        """As `render(...).save(path)`, but PNG, TIFF and NPY are written in bands, so they can be larger than memory.
 
-        `pyramid` writes a TIFF in tiles, with smaller copies of itself, which viewers of large images open at once.
+        `pyramid` writes a tiled TIFF with smaller copies of the image, which viewers of large images open quickly.
         """
         from staf.kinds.image.large.pyramid import write_pyramid
         from staf.kinds.image.writing import STREAMED, check_format, format_of, write_bands
@@ -262,18 +262,18 @@ class Image(Signal):
         return self.with_pixels(whole).save(path)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Writes the image whole or not at all; the format follows the suffix (PNG, JPEG, TIFF, WebP, NPY).
+        """Write the image in the format of the suffix (PNG, JPEG, TIFF, WebP, NPY), completely or not at all.
 
-        PNG and TIFF keep 8 and 16 bits, TIFF and NPY floats too. A float image in [0, 1] becomes a 16-bit PNG.
-        JPEG (quality 95, no chroma subsampling) and WebP (lossless) take 8 bits; JPEG takes no alpha. The profile is
-        written back everywhere but in NPY.
+        PNG and TIFF keep 8 and 16 bits, TIFF and NPY floats too. A float image in [0, 1] becomes a 16-bit PNG. JPEG
+        (quality 95, no chroma subsampling) and WebP (lossless) have 8 bits; images with alpha are an error for JPEG.
+        The profile is written to all formats except NPY.
         """
         from staf.kinds.image.writing import write_image
 
         return write_image(self, path)
 
     def task(self, convention: Convention = "centres") -> Reconstruction | LargeReconstruction:
-        """The reconstruction of all pixels; from 4 megapixels on they stay integers, and are measured in bands."""
+        """The reconstruction of all pixels; from 4 megapixels on, they remain integers and are measured in bands."""
         if self.points < LARGE_PIXELS:
             return Reconstruction(self, convention)
         from staf.kinds.image.large.task import LargeReconstruction
@@ -285,7 +285,7 @@ class Image(Signal):
         return image_measures(prediction, target, self.shape)
 
     def measures_of_each(self, predictions: Tensor, targets: Tensor) -> list[dict[str, float]] | None:
-        """`measures` of several images of this one's size, (b, n, c) each; None where one by one is as good."""
+        """`measures` of several images of this size, (b, n, c) each; None if one by one is as fast."""
         return measures_of_each(predictions, targets, self.shape)
 
     @property
@@ -295,11 +295,11 @@ class Image(Signal):
         return ImageView(self)
 
     def as_uint8(self) -> np.ndarray:
-        """The pixels in 8 bits for showing, (h, w, c): 16 bits are rounded, floats stretched from `value_range`."""
+        """The pixels in 8 bits for display, (h, w, c): 16 bits are rounded, floats are scaled from `value_range`."""
         return in_eight_bits(self.array, self.value_range)
 
     def to_pil(self) -> PIL.Image.Image:
-        """A Pillow image in 8 bits, which is all that Pillow holds for colour, with the profile attached."""
+        """A Pillow image in 8 bits, the only depth that Pillow supports for colour, with the profile."""
         import PIL.Image
 
         pixels = self.as_uint8()

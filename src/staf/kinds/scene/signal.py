@@ -1,4 +1,4 @@
-"""Scene: photos whose cameras are known, fitted by a field of density and colour."""
+"""Scene: photos with known camera poses, to which a field of density and colour is fitted."""
 
 from __future__ import annotations
 
@@ -314,7 +314,7 @@ class Scene(Signal):
         return self.with_views(Views(names, torch.stack(pictures), cameras, torch.stack(depths)))
 
     def occupancy(self, predict: Predict, device: torch.device | str) -> OccupancyGrid:
-        """Which cells of the box hold matter."""
+        """The occupied cells of the box."""
         from staf.kinds.scene.updates import density_of
 
         return occupancy_of(lambda points: density_of(predict, points), step=self.step, device=device)
@@ -327,7 +327,7 @@ class Scene(Signal):
         level: float | None = None,
         device: torch.device | str | None = None,
     ) -> Mesh:
-        """The surface of the field's matter, in the scene's own units; see `staf.kinds.scene.surface`."""
+        """The surface of the scene, in the units of the scene; see `staf.kinds.scene.surface`."""
         from staf.kinds.scene.surface import surface_of
 
         return surface_of(self, predict, resolution=resolution, level=level, device=device)
@@ -350,7 +350,7 @@ class Scene(Signal):
         return planned
 
     def plan_rules(self) -> Mapping[str, Rule | None]:
-        """What this kind of signal changes of the rules of planning, by topic."""
+        """The changes of this kind of signal to the rules of planning, by topic."""
         from staf.kinds.scene.plan import rules
 
         return rules(self.network)
@@ -362,7 +362,7 @@ class Scene(Signal):
         return SceneView(self)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the pictures: PNG, JPEG, TIFF or WebP (several in a sheet), GIF or MP4 (one after the other), or NPZ.
+        """Write the pictures: PNG, JPEG, TIFF or WebP (several on one sheet), GIF or MP4 (as a video), or NPZ.
 
         An NPZ has `pixels`, `poses`, `focal`, `centre` and, of rendered views, `depths`.
         """

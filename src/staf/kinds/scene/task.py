@@ -1,4 +1,4 @@
-"""Radiance: fit the photos of a scene through volume rendering, and be measured on the views that were held out."""
+"""Radiance: fit the photos of a scene by volume rendering, measured on held-out views."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ class Radiance:
     """Minimise the squared error of rendered against photographed pixels.
 
     A field maps positions in [-1, 1]^3 and unit directions (n, 6) to density and colour (n, 4). A batch is a set of
-    pixels, whose rays are sampled in the cells that hold matter: coordinates (n, 6) are origin and direction, targets
-    (n, 3 or 4) the pixels between 0 and 1. In every step each ray starts somewhere else in its first step, and photos
-    with transparency are shown on another random colour, so that what is empty is learnt to be empty. With more than
-    one of the scene's `subpixels`, a pixel is the mean of rays through the centres of equal parts of its area; its
-    coordinates (n, 12) then end with the change of the direction by a row and by a column. Pixels whose samples have no
-    room have no weight in that step. Rooms follow what the last steps have needed (`Room`).
+    pixels, whose rays are sampled in occupied cells: coordinates (n, 6) are origin and direction, targets (n, 3 or 4)
+    the pixels between 0 and 1. In every step, the samples of each ray are shifted randomly, and transparent photos are
+    shown on another random colour, so that empty space is learnt as empty. With more than one of the scene's
+    `subpixels`, a pixel is the mean of rays through the centres of equal parts of its area; its coordinates (n, 12)
+    then end with the change of the direction by a row and by a column. Pixels whose samples do not fit into the buffers
+    have no weight in that step. The sizes of the buffers follow the need of the last steps (`Room`).
 
     Args:
         scene: photos, cameras and box.
-        samples: of one step, at most; by default 8 for each of its rays, where it has 2^14 to 2^16 pixels on a GPU, or
-            2^11 to 2^13 on a CPU.
+        samples: the largest number of samples in a step; by default 8 for each of its rays, for 2^14 to 2^16 pixels on
+            a GPU, or 2^11 to 2^13 on a CPU.
         resolution: cells along a side of the occupancy grid; by default `occupancy.cells_for` of the step.
-        most_bytes: photos beyond so many bytes take turns on the device.
+        most_bytes: if the photos need more bytes than this, the device holds a part of them and exchanges it.
     """
 
     in_features = 6
@@ -195,7 +195,7 @@ class Radiance:
 
     @property
     def reconstruction(self) -> Scene | None:
-        """The views that the last `evaluate` rendered, so that they need not be computed again."""
+        """The views that the last `evaluate` rendered."""
         return None if self._rendered is None else self.signal.with_views(self._rendered)
 
     def _measured(self, predict: Predict, views: Views, *, keep: bool) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Shape: a mesh seen as inside (1) and outside (0) on a grid around it."""
+"""Shape: a mesh as inside (1) and outside (0) on a grid around it."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ class Shape(Signal):
         allow_open: bool = False,
         name: str = "shape",
     ) -> Shape:
-        """From vertices (n, 3) and triangles (m, 3), which are checked and cleaned as those of a file are."""
+        """A shape from vertices (n, 3) and triangles (m, 3), which are checked and cleaned as those of a file."""
         mesh, notes = checked_mesh(vertices, faces)
         return cls(mesh, resolution=resolution, allow_open=allow_open, name=name, notes=notes)
 
     @classmethod
     def sphere(cls, *, subdivisions: int = 3, resolution: int = RESOLUTION) -> Shape:
-        """The unit sphere as an icosahedron divided `subdivisions` times, for trying things out."""
+        """The unit sphere as an icosahedron divided `subdivisions` times, for experiments."""
         trimesh = need("shape", "trimesh")
 
         ball = trimesh.creation.icosphere(subdivisions=subdivisions)
@@ -130,7 +130,7 @@ class Shape(Signal):
         return result
 
     def repaired(self) -> Shape:
-        """The shape with seams welded, repeated faces dropped and holes closed; `notes` say what was done."""
+        """The shape with welded seams and closed holes, without repeated faces; `notes` say what was changed."""
         from staf.kinds.shape.mesh_repair import repaired
 
         mesh, said = repaired(self.mesh)
@@ -163,7 +163,7 @@ class Shape(Signal):
 
     @property
     def frame(self) -> Frame:
-        """How a field's coordinates and the grid's samples lie in the mesh's own frame."""
+        """The relation between the coordinates of a field, the samples of the grid and the frame of the mesh."""
         if self._frame is None:
             centre, half = grid_of(self.mesh, self.resolution)
             volume, offset = self._sampled
@@ -192,7 +192,7 @@ class Shape(Signal):
         return torch.from_numpy(inside.astype(np.float32))[:, None]
 
     def coordinate_units(self, convention: Convention = "centres") -> tuple[float, ...]:
-        """How much of the mesh's own length one unit of each coordinate spans.
+        """The length, in the units of the mesh, of one unit of each coordinate.
 
         >>> Shape.sphere(resolution=8).coordinate_units()
         (1.0, 1.0, 1.0)
@@ -230,7 +230,7 @@ class Shape(Signal):
     ) -> Shape:
         """The surface where the field `predict`, (n, 3) to (n, 1), is `level`, in this shape's own frame and scale.
 
-        Values are held to [0, 1], as every measure holds them.
+        Values are clamped to [0, 1], as for the metrics.
         `resolution` is in voxels along the longest side, as in `Shape`, and can be any; memory grows with the planes
         of the grid and with the surface, not with the volume.
 
@@ -245,18 +245,18 @@ class Shape(Signal):
         return self.with_mesh(shape_rendering.surface(planes, self.frame, counts, convention, level))
 
     def voxel_surface(self) -> Shape:
-        """The surface that marching cubes finds in the occupancy itself: the best that a perfect fit would show."""
+        """The surface that marching cubes finds in the occupancy itself: the result of a perfect fit."""
         planes = (self.volume.slab(i, i + 1)[0] for i in range(self.shape[0]))
         return self.with_mesh(shape_rendering.surface(planes, self.frame, self.shape, "centres"))
 
     def plan_rules(self) -> Mapping[str, Rule]:
-        """What this kind of signal changes of the rules of planning, by topic."""
+        """The changes of this kind of signal to the rules of planning, by topic."""
         from staf.kinds.shape.plan import RULES
 
         return RULES
 
     def metadata(self) -> Document:
-        """JSON-able: enough for `from_metadata` to build an empty shape that renders like this one."""
+        """JSON-able data from which `from_metadata` builds an empty shape that renders like this one."""
         content = volume_cache.key_of(self.mesh, self.resolution, self.closure.rule) if self._mesh else None
         return {
             "kind": self.kind,
@@ -300,7 +300,7 @@ class Shape(Signal):
         return ShapeView(self)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Writes the mesh whole or not at all; the suffix chooses PLY, OBJ, STL, GLB or OFF."""
+        """Write the mesh as PLY, OBJ, STL, GLB or OFF, completely or not at all."""
         from staf.kinds.shape.mesh_writing import write_mesh
 
         return write_mesh(self.mesh, path)

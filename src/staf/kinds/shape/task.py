@@ -124,7 +124,7 @@ class Occupancy:
 
     @property
     def reconstruction(self) -> Shape | None:
-        """The surface that the last `evaluate` measured, so that it need not be computed again; None without one."""
+        """The surface that the last `evaluate` measured; None if there is none."""
         try:
             return None if self._surface is None else self.signal.with_mesh(self._surface)
         except SignalError:

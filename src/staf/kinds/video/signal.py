@@ -1,4 +1,4 @@
-"""Video: frames of one size at a constant rate, seen as values on a grid of (t, y, x)."""
+"""Video: frames of the same size at a constant rate, as values on a grid of (t, y, x)."""
 
 from __future__ import annotations
 
@@ -85,10 +85,10 @@ class Video(Signal):
         size: tuple[int, int] | None = None,
         max_pixels: int | None = None,
     ) -> Video:
-        """The seconds [start, stop) of a file, every n-th frame, at a `size` (width, height).
+        """Read the seconds [start, stop) of a file, every n-th frame, resized to `size` (width, height).
 
-        What lies before `start` is skipped by the file's index and not decoded from the beginning. Frames of over
-        256 MiB together are kept in a temporary file.
+        Frames before `start` are skipped with the file's index, not decoded. If the frames need more than 256 MiB, they
+        are kept in a temporary file.
         """
         from staf.kinds.opening import MAX_PIXELS
         from staf.kinds.video.opening import open_part
@@ -118,7 +118,7 @@ class Video(Signal):
 
     @property
     def seconds(self) -> float:
-        """How long it lasts."""
+        """The duration in seconds."""
         return self.shape[0] / self.rate
 
     @property
@@ -160,7 +160,7 @@ class Video(Signal):
         return frame_psnr(other.array, self.array)
 
     def encode(self, values: Tensor) -> Arriving:
-        """Values (..., c) to this video's own samples: clamped to [0, 1], bytes rounded to the nearest."""
+        """Convert values (..., c) to samples of this video's type: clamped to [0, 1], bytes rounded to the nearest."""
         clamped = values.detach().to(torch.float32).clamp(0, 1)
         numbers = to_host(torch.isfinite(clamped).all())
         samples = to_host((clamped * 255).round_().to(torch.uint8) if self.dtype.kind == "u" else clamped)
@@ -186,7 +186,7 @@ class Video(Signal):
         return result
 
     def with_frames(self, array: np.ndarray, rate: float | None = None) -> Video:
-        """Other frames (t, h, w, c) under this video's name, at its rate or another."""
+        """Other frames (t, h, w, c) with this video's name, at the same rate or another."""
         return Video(array, rate=self.rate if rate is None else rate, name=self.name)
 
     def metadata(self) -> Document:
@@ -234,7 +234,7 @@ class Video(Signal):
         crop: Crop | None = None,
         convention: Convention = "centres",
     ) -> OutputGrid:
-        """Where `render` evaluates a field.
+        """The grid on which `render` evaluates a field.
 
         >>> clip = Video(np.zeros((50, 4, 6), np.uint8), rate=25)
         >>> clip.output_grid(rate=60).shape, clip.output_grid(speed=0.5, stop=1.0, scale=2).shape
@@ -282,8 +282,8 @@ class Video(Signal):
     ) -> Video:
         """The field `predict`, (n, 3) to (n, c), as a video.
 
-        `rate` is the frames a second of the result, `speed` how fast time passes in it (0.25 is four times slower),
-        `start` and `stop` are seconds of the clip, or `at` the one moment of a single frame; `size` (width, height),
+        `rate` is the number of frames per second of the result, `speed` its playback speed (0.25 is four times slower),
+        `start` and `stop` are seconds of the video, or `at` is the moment of a single frame; `size` (width, height),
         `scale` and `crop` (left, top, right, bottom) are as for images.
 
         >>> clip = Video(np.zeros((2, 1, 1), np.uint8), rate=2)
@@ -316,7 +316,7 @@ class Video(Signal):
         device: torch.device | str | None = None,
         **where: Any,
     ) -> Path:
-        """As `render(...).save(path)`, frame by frame, so that a film of any length fits in memory."""
+        """As `render(...).save(path)`, frame by frame, so that memory does not grow with the length."""
         from staf.kinds.video.films import write_film
 
         rate = where.get("rate")
@@ -325,7 +325,7 @@ class Video(Signal):
         return write_film(path, frames, self.rate if rate is None else float(rate), count)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Writes MP4 (H.264), GIF or NPY by the suffix, frame by frame, whole or not at all."""
+        """Write MP4 (H.264), GIF or NPY by the suffix, frame by frame, completely or not at all."""
         from staf.kinds.video.films import write_film
 
         return write_film(path, self.as_bytes(iter(self.array)), self.rate, self.shape[0])
@@ -343,7 +343,7 @@ class Video(Signal):
         return FrameReconstruction(self, convention) if self.dtype.kind == "u" else Reconstruction(self, convention)
 
     def plan_rules(self) -> Mapping[str, Rule]:
-        """What this kind of signal changes of the rules of planning, by topic."""
+        """The changes of this kind of signal to the rules of planning, by topic."""
         from staf.kinds.video.plan import RULES
 
         return RULES
@@ -356,7 +356,7 @@ class Video(Signal):
 
 
 def video_from(source: object, name: str | None, layout: str | None) -> Video | None:
-    """Arrays and tensors (t, h, w) or (t, h, w, c), asked for by kind="video", at 25 frames a second."""
+    """Arrays and tensors (t, h, w) or (t, h, w, c), for kind="video", at 25 frames per second."""
     if not isinstance(source, (np.ndarray, Tensor)):
         return None
     return Video(plain_array(source, "frames"), name="video" if name is None else name)

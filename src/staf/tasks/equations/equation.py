@@ -34,21 +34,22 @@ CHUNK = 2**14
 class Equation:
     """Minimise |residual(u, x) / scale|^2 inside a box, and the squared errors of conditions on its faces.
 
-    `residual(u, x)` is what the equation says to be zero, (n, 1): `u` is a `Jet` with `u.value` and exact derivatives
-    `u.d(axis, ...)`, and `x` has the points (n, d) in the units of the box. The points are fixed and spread evenly
-    (Sobol), as many on the faces of each condition as inside. Where there is a time, it is the first axis.
+    `residual(u, x)` must be zero, (n, 1): `u` is a `Jet` with `u.value` and exact derivatives `u.d(axis, ...)`, and `x`
+    has the points (n, d) in the units of the box. The points are fixed and evenly distributed (Sobol), with the same
+    number inside and on the faces of each condition. Time, if there is one, is the first axis.
 
     Args:
         box: (low, high) of each axis.
         residual: see above.
-        conditions: what is known on the faces: `boundary`, `initial`, `initial_rate`, `Condition`.
-        solution: the solution where it is known, from points (n, d) to (n, 1), only used to measure.
-        scale: the size of the residual's terms, so that its squares and those of the conditions are of one size.
-        frequency: about the highest one of the solution, in radians per unit of the box; the first layer starts there.
-        points: how many there are inside.
-        dtype: torch.float32, or torch.float64 where its seven digits are too few for second derivatives.
+        conditions: conditions on the faces: `boundary`, `initial`, `initial_rate`, `Condition`.
+        solution: the solution, if it is known, from points (n, d) to (n, 1); only used to measure.
+        scale: the size of the terms of the residual, which balances it with the conditions.
+        frequency: approximately the highest frequency of the solution, in radians per unit of the box, with which the
+            first layer starts.
+        points: the number of points inside.
+        dtype: torch.float32, or torch.float64 if float32 is not accurate enough for second derivatives.
         seed: of the points.
-        newton_steps: of Levenberg-Marquardt after the training, in float64; for small networks.
+        newton_steps: steps of Levenberg-Marquardt after the training, in float64, for small networks.
 
     >>> from staf.tasks.equations import initial
     >>> decay = Equation(
@@ -163,7 +164,7 @@ class Equation:
         return found.reshape(len(coordinates), -1) / self.scale
 
     def residual_parts(self, field: FieldLike, which: slice = slice(None)) -> list[Tensor]:
-        """The residual at points inside and the errors of each condition, (n, k); their squares add up to the loss.
+        """The residual at points inside and the errors of each condition, (n, k); the sum of their squares is the loss.
 
         `which` are some of the points; the squares are those of all.
         """
