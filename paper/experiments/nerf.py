@@ -22,7 +22,7 @@ import numpy as np
 from paper.data.scenes import open_scene
 from paper.measures.perceptual import perceptual_distance
 from paper.report.output import save_figure, write_tables
-from paper.report.protocol_table import protocol_table
+from paper.report.protocol_table import protocol_table, published_means
 from paper.runner.experiment import Context, Data, Outcome, outcome_of
 from paper.runner.options import count
 from paper.runner.result import RunResult
@@ -187,9 +187,13 @@ def plan_of(scene: Scene, configuration: SceneRun, device: str) -> Plan:
     return dataclasses.replace(chosen, recipe=chosen.recipe.replace(batch=min(c.rays, scene.points)))
 
 
-def table(results: Sequence[RunResult]) -> Table:
-    """A row for each network and protocol, means over the scenes, without FINER's protocol."""
-    return protocol_table("Scenes, held-out views, final weights", _of_the_paper(results), MEASURES, {})
+def tables(results: Sequence[RunResult]) -> list[Table]:
+    """A table for each scene, after one of means where there are several; all with the paper's numbers."""
+    compared = _of_the_paper(results)
+    names = list(dict.fromkeys(str(result.configuration["scene"]) for result in compared))
+    title = f"Means of {len(names)} scenes, held-out views"
+    means = protocol_table(title, compared, MEASURES, published_means(PUBLISHED, names))
+    return [*([means] if len(names) > 1 else []), *scene_tables(results)]
 
 
 def scene_tables(results: Sequence[RunResult]) -> list[Table]:
@@ -235,7 +239,7 @@ def figure(results: Sequence[RunResult]) -> Any:
 
 def draw(results: Sequence[RunResult], folder: Path) -> list[Path]:
     """The tables as Markdown and the views as PNG, from the results alone."""
-    written = write_tables(NAME, results, [table(results), *scene_tables(results)], folder)
+    written = write_tables(NAME, results, tables(results), folder)
     return [written, save_figure(figure(results), folder / f"{NAME}.png", dpi=130)]
 
 

@@ -23,7 +23,7 @@ from paper.data.images import named_paths
 from paper.data.shapes import open_shape
 from paper.protocols.published import MODELS, PROTOCOLS, paper_plan
 from paper.report.output import write_tables
-from paper.report.protocol_table import protocol_table
+from paper.report.protocol_table import protocol_table, published_means
 from paper.runner.experiment import Context, Data, Outcome, outcome_of
 from paper.runner.options import count
 from paper.runner.result import RunResult
@@ -175,14 +175,28 @@ def plan_of(shape: Shape, configuration: ShapeRun, device: str) -> Plan:
     return dataclasses.replace(chosen, recipe=chosen.recipe.replace(**changes)) if changes else chosen
 
 
-def table(results: Sequence[RunResult]) -> Table:
-    """A row for each network and protocol, means over the shapes, best IoU first."""
-    return protocol_table("Shapes, final weights", results, MEASURES, {}, by="iou", scientific=SCIENTIFIC)
+def tables(results: Sequence[RunResult]) -> list[Table]:
+    """A table for each shape, after one of means where there are several; all with the paper's numbers."""
+    names = names_of(results)
+    means = protocol_table(
+        f"Means of {len(names)} shapes, final weights",
+        results,
+        MEASURES,
+        published_means(PUBLISHED, names),
+        by="iou",
+        scientific=SCIENTIFIC,
+    )
+    return [*([means] if len(names) > 1 else []), *shape_tables(results).values()]
+
+
+def names_of(results: Sequence[RunResult]) -> list[str]:
+    """The shapes of results, in their order."""
+    return list(dict.fromkeys(str(result.configuration["shape"]) for result in results))
 
 
 def shape_tables(results: Sequence[RunResult]) -> dict[str, Table]:
     """A table for each shape, with the paper's numbers beside it."""
-    names = dict.fromkeys(str(result.configuration["shape"]) for result in results)
+    names = names_of(results)
     return {
         name: protocol_table(
             f"{name}, final weights",
@@ -198,7 +212,7 @@ def shape_tables(results: Sequence[RunResult]) -> dict[str, Table]:
 
 def draw(results: Sequence[RunResult], folder: Path) -> list[Path]:
     """The tables as Markdown, from the results alone."""
-    return [write_tables(NAME, results, [table(results), *shape_tables(results).values()], folder)]
+    return [write_tables(NAME, results, tables(results), folder)]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,9 +10,10 @@ import pytest
 
 from paper.__main__ import main
 from paper.data.shapes import open_shape, pack
-from paper.experiments.shapes import ShapeRun, Shapes, plan_of, shape_tables, voxel_task
+from paper.experiments.shapes import PUBLISHED, ShapeRun, Shapes, plan_of, shape_tables, tables, voxel_task
 from paper.measures import shape_surfaces
 from paper.measures.shape_surfaces import kept_surface, measured, mesh_of, surface_values
+from paper.report.protocol_table import published_means
 from paper.runner import load_results
 from staf.kinds import Shape
 
@@ -47,7 +48,7 @@ def test_a_bare_machines_results_are_those_of_the_mesh(here, capsys):
     assert shape_surfaces.fill(here / "bare", ["ball.ply"]) == []
     said = capsys.readouterr().out
     assert "Chamfer" in said
-    assert (here / "whole" / "shapes.md").read_text().count("| network |") == 2
+    assert (here / "whole" / "shapes.md").read_text().count("| network |") == 1
 
 
 def test_a_kept_surface_is_the_fields_own(here):
@@ -115,3 +116,27 @@ def test_the_papers_numbers_stand_beside_their_network(here):
     row = dict(zip(drawn.columns, drawn.rows[0], strict=True))
     assert (row["paper: IoU"], row["paper: Chamfer"]) == ("0.9892", "2.19e-06")
     assert Shapes({}).name == "shapes"
+
+
+def test_means_of_several_shapes_come_first_with_the_papers_means(here, capsys):
+    words = ["shapes", *COMMON, "--models", "staf", "--protocols", "ours", "--folder", "r"]
+    for name in ("armadillo", "lucy"):
+        (here / f"{name}.ply").write_bytes((here / "ball.ply").read_bytes())
+    assert main([*words, "--no-figures", "--shapes", "armadillo.ply", "lucy.ply"]) == 0
+    said = capsys.readouterr().out
+    assert [line.split(" (")[0] for line in said.splitlines() if "final weights" in line] == [
+        "Means of 2 shapes, final weights",
+        "armadillo, final weights",
+        "lucy, final weights",
+    ], "what is printed has the paper's numbers, with and without a folder's files"
+    means = tables(load_results(here / "r", "shapes"))[0]
+    row = dict(zip(means.columns, means.rows[0], strict=True))
+    assert (row["paper: IoU"], row["paper: Chamfer"]) == ("0.9971", "8.70e-07")
+    assert row["runs"] == "2"
+
+
+def test_means_of_all_four_shapes_are_the_papers_average_column():
+    found = {model: row["iou"] for model, row in published_means(PUBLISHED, list(PUBLISHED)).items()}
+    printed = {"pemlp": 0.9939, "siren": 0.9939, "wire": 0.9633, "finer": 0.9952, "incode": 0.9951, "staf": 0.9963}
+    assert found == pytest.approx(printed, abs=6e-5)
+    assert published_means(PUBLISHED, ["armadillo", "bunny"]) == {}
