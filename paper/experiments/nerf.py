@@ -242,11 +242,11 @@ def figure(results: Sequence[RunResult]) -> Any:
             *grid[2 * index : 2 * index + 2], [name, *titles], pictures, strict=False
         ):
             scale = len(picture) / len(photo)
-            own = tuple(slice(int(side.start * scale), math.ceil(side.stop * scale)) for side in box)
+            down, across = (slice(int(side.start * scale), math.ceil(side.stop * scale)) for side in box)
             whole.imshow(picture)
             whole.set_title(title, fontsize=8)
-            outline(whole, own)
-            part.imshow(picture[own], interpolation="nearest")
+            outline(whole, (down, across))
+            part.imshow(picture[down, across], interpolation="nearest")
     return drawn
 
 

@@ -61,7 +61,8 @@ def surface_figures(results: Sequence[RunResult]) -> Iterator[tuple[str, Figure]
 
 def surfaces_of(results: Sequence[RunResult]) -> tuple[Any, dict[str, Shape]]:
     """The surface of the voxels of one shape, and those of the first fits that have one, by title."""
-    target, columns = None, {}
+    target: Shape | None = None
+    columns: dict[str, Shape] = {}
     for result in results:
         voxels = voxels_of(result)
         if voxels is None or len(columns) == MOST_SURFACES:
