@@ -27,7 +27,7 @@ COUNTED = "cost-table"
 # The row that a study compares its others with.
 BASES = {
     "tau-ablation": "tau 5", "component-ablation": "none", "sharing-ablation": "per layer", "freezing": "all trained",
-    "omega0": "omega0 30",
+    "omega0": "omega0 30", "lpips-training": "mse",
 }  # fmt: skip
 # What a measure cannot exceed, as it is printed. A column of nothing else does not tell its rows apart.
 BEST = re.compile(r"(1\.0000|0\.00000)( ± 0\.0000?0?)?")
