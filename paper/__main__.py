@@ -173,7 +173,7 @@ def load(name: str) -> Study:
 def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     """All experiments, each with its own options and the runner's; `--quick` in `words` sets a quick run's defaults."""
     runner = argparse.ArgumentParser(add_help=False)
-    runner.add_argument("--data", type=Path, metavar="DIR", help="folder with the images, recording or shapes")
+    runner.add_argument("--data", type=Path, metavar="DIR", help="folder with the images, recording, shapes or scenes")
     runner.add_argument("--quick", action="store_true", help="small data and few steps: a check in seconds, no result")
     runner.add_argument("--folder", type=Path, help="where results are kept (default: results/NAME)")
     runner.add_argument("--workers", type=count, metavar="N", help="processes (default: one per core; one on a GPU)")

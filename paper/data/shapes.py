@@ -22,8 +22,13 @@ def pack(mesh: str, path: str, resolution: int) -> None:
 
 def pack_shape(shape: Shape, path: Path) -> None:
     """Write a shape's voxels as `.npz`."""
+    write_arrays(path, packed_arrays(shape))
+
+
+def packed_arrays(shape: Shape) -> dict[str, np.ndarray]:
+    """A shape's voxels, and what is known of their frame, as `open_shape` reads them."""
     metadata = np.frombuffer(json.dumps(shape.metadata()).encode(), np.uint8)
-    write_arrays(path, {"bits": shape.volume.bits, "metadata": metadata})
+    return {"bits": shape.volume.bits, "metadata": metadata}
 
 
 @lru_cache(maxsize=4)

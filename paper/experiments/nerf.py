@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ import numpy as np
 from paper.data.scenes import open_scene
 from paper.measures.perceptual import perceptual_distance
 from paper.report.output import save_figure, write_tables
-from paper.report.protocol_table import protocol_table
+from paper.report.protocol_table import protocol_table, published_means
 from paper.runner.experiment import Context, Data, Outcome, outcome_of
 from paper.runner.options import count
 from paper.runner.result import RunResult
@@ -187,9 +188,13 @@ def plan_of(scene: Scene, configuration: SceneRun, device: str) -> Plan:
     return dataclasses.replace(chosen, recipe=chosen.recipe.replace(batch=min(c.rays, scene.points)))
 
 
-def table(results: Sequence[RunResult]) -> Table:
-    """A row for each network and protocol, means over the scenes, without FINER's protocol."""
-    return protocol_table("Scenes, held-out views, final weights", _of_the_paper(results), MEASURES, {})
+def tables(results: Sequence[RunResult]) -> list[Table]:
+    """A table for each scene, after one of means where there are several; all with the paper's numbers."""
+    compared = _of_the_paper(results)
+    names = list(dict.fromkeys(str(result.configuration["scene"]) for result in compared))
+    title = f"Means of {len(names)} scenes, held-out views"
+    means = protocol_table(title, compared, MEASURES, published_means(PUBLISHED, names))
+    return [*([means] if len(names) > 1 else []), *scene_tables(results)]
 
 
 def scene_tables(results: Sequence[RunResult]) -> list[Table]:
@@ -211,7 +216,11 @@ def _of_the_paper(results: Sequence[RunResult]) -> list[RunResult]:
 
 
 def figure(results: Sequence[RunResult]) -> Any:
-    """A held-out view of each scene: the photo, and what the first run of each network and protocol shows there."""
+    """A held-out view of each scene: the photo, and what the first run of each network and protocol shows there.
+
+    Below each is the part where they differ most from the photo, magnified.
+    """
+    from staf.figures.comparison import outline
     from staf.figures.style import bare, new_figure
 
     rows: dict[str, dict[str, RunResult]] = {}
@@ -219,23 +228,39 @@ def figure(results: Sequence[RunResult]) -> Any:
         c = result.configuration
         rows.setdefault(str(c["scene"]), {}).setdefault(f"{c['model']}, {c['protocol']}", result)
     widest = 1 + max(len(row) for row in rows.values())
-    drawn = new_figure(2.2 * widest, 2.6 * len(rows))
-    grid = drawn.subplots(len(rows), widest, squeeze=False)
+    drawn = new_figure(2.2 * widest, 4.8 * len(rows))
+    grid = drawn.subplots(2 * len(rows), widest, squeeze=False)
     for axes in grid.flat:
         bare(axes)
-    for line, (name, row) in zip(grid, rows.items(), strict=True):
-        first = next(iter(row.values()))
-        line[0].imshow(first.arrays()["photo"])
-        line[0].set_title(name, fontsize=8)
-        for axes, (label, result) in zip(line[1:], row.items(), strict=False):
-            axes.imshow(result.arrays()["shown"])
-            axes.set_title(f"{label}\n{result.metrics['psnr']:.2f} dB, all views", fontsize=8)
+    for index, (name, row) in enumerate(rows.items()):
+        found = {label: result.arrays() for label, result in row.items()}
+        photo = next(iter(found.values()))["photo"]
+        box = worst_part(photo, [arrays["shown"] for arrays in found.values()])
+        titles = [f"{label}\n{result.metrics['psnr']:.2f} dB, all views" for label, result in row.items()]
+        pictures = [photo, *(arrays["shown"] for arrays in found.values())]
+        for whole, part, title, picture in zip(
+            *grid[2 * index : 2 * index + 2], [name, *titles], pictures, strict=False
+        ):
+            scale = len(picture) / len(photo)
+            down, across = (slice(int(side.start * scale), math.ceil(side.stop * scale)) for side in box)
+            whole.imshow(picture)
+            whole.set_title(title, fontsize=8)
+            outline(whole, (down, across))
+            part.imshow(picture[down, across], interpolation="nearest")
     return drawn
+
+
+def worst_part(photo: np.ndarray, shown: Sequence[np.ndarray]) -> tuple[slice, slice]:
+    """Rows and columns of a quarter of the photo where views of its size differ most from it."""
+    from staf.figures.comparison import busiest_box
+
+    same = [view for view in shown if view.shape == photo.shape]
+    return busiest_box(np.mean([np.abs(view.astype(np.float32) - photo).mean(-1) for view in same], 0))
 
 
 def draw(results: Sequence[RunResult], folder: Path) -> list[Path]:
     """The tables as Markdown and the views as PNG, from the results alone."""
-    written = write_tables(NAME, results, [table(results), *scene_tables(results)], folder)
+    written = write_tables(NAME, results, tables(results), folder)
     return [written, save_figure(figure(results), folder / f"{NAME}.png", dpi=130)]
 
 

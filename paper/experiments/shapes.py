@@ -3,7 +3,8 @@
     python -m paper shapes --shapes armadillo.ply lucy.ply --resolution 256 --steps 500 --batch 100000
 
 A shape is a mesh file, or the `.npz` that `paper.data.shapes.pack` writes, for machines without mesh libraries; the
-surfaces of fits to the latter are measured afterwards by `paper.measures.shape_surfaces`.
+surfaces of fits to the latter are measured afterwards by `paper.measures.shape_surfaces`. Surfaces are drawn where mesh
+libraries are installed.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paper.data.images import named_paths
-from paper.data.shapes import open_shape
+from paper.data.shapes import open_shape, packed_arrays
 from paper.protocols.published import MODELS, PROTOCOLS, paper_plan
-from paper.report.output import write_tables
-from paper.report.protocol_table import protocol_table
+from paper.report.output import save_figure, write_tables
+from paper.report.protocol_table import protocol_table, published_means
+from paper.report.surfaces import VOXELS, scan_of, surface_figures
 from paper.runner.experiment import Context, Data, Outcome, outcome_of
 from paper.runner.options import count
 from paper.runner.result import RunResult
@@ -126,7 +128,9 @@ class Shapes:
         kept = kept_surface(task.values)
         metrics = dict(fit.metrics) if path.endswith(".npz") else {**fit.metrics, **measured(kept, shape)}
         details = {"reasons": list(plan.reasons.values()), "grid": list(shape.shape)}
-        outcome = outcome_of(fit, points=math.prod(shape.shape), details=details, arrays=kept)
+        name = f"{VOXELS}{self.data(configuration).sha256[:12]}"
+        shared = (context.share(name, packed_arrays(shape)),) if kept else ()
+        outcome = outcome_of(fit, points=math.prod(shape.shape), details=details, arrays=kept, shared=shared)
         return dataclasses.replace(outcome, metrics=metrics)
 
 
@@ -175,20 +179,34 @@ def plan_of(shape: Shape, configuration: ShapeRun, device: str) -> Plan:
     return dataclasses.replace(chosen, recipe=chosen.recipe.replace(**changes)) if changes else chosen
 
 
-def table(results: Sequence[RunResult]) -> Table:
-    """A row for each network and protocol, means over the shapes, best IoU first."""
-    return protocol_table("Shapes, final weights", results, MEASURES, {}, by="iou", scientific=SCIENTIFIC)
+def tables(results: Sequence[RunResult]) -> list[Table]:
+    """A table for each shape, after one of means where there are several; all with the paper's numbers."""
+    names = names_of(results)
+    means = protocol_table(
+        f"Means of {len(names)} shapes, final weights",
+        results,
+        MEASURES,
+        published_means(PUBLISHED, [scan_of(name) for name in names]),
+        by="iou",
+        scientific=SCIENTIFIC,
+    )
+    return [*([means] if len(names) > 1 else []), *shape_tables(results).values()]
+
+
+def names_of(results: Sequence[RunResult]) -> list[str]:
+    """The shapes of results, in their order."""
+    return list(dict.fromkeys(str(result.configuration["shape"]) for result in results))
 
 
 def shape_tables(results: Sequence[RunResult]) -> dict[str, Table]:
     """A table for each shape, with the paper's numbers beside it."""
-    names = dict.fromkeys(str(result.configuration["shape"]) for result in results)
+    names = names_of(results)
     return {
         name: protocol_table(
             f"{name}, final weights",
             [result for result in results if result.configuration["shape"] == name],
             MEASURES,
-            PUBLISHED.get(name, {}),
+            PUBLISHED.get(scan_of(name), {}),
             by="iou",
             scientific=SCIENTIFIC,
         )
@@ -197,8 +215,11 @@ def shape_tables(results: Sequence[RunResult]) -> dict[str, Table]:
 
 
 def draw(results: Sequence[RunResult], folder: Path) -> list[Path]:
-    """The tables as Markdown, from the results alone."""
-    return [write_tables(NAME, results, [table(results), *shape_tables(results).values()], folder)]
+    """The tables as Markdown, and the surfaces of each shape as PNG, from the results alone."""
+    written = [write_tables(NAME, results, tables(results), folder)]
+    for name, figure in surface_figures(results):
+        written.append(save_figure(figure, folder / f"{NAME}-{name}.png", dpi=100))
+    return written
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -21,6 +21,11 @@ GRID: dict[str, Any] = {"levels": 16, "features": 2, "log2_entries": 19, "coarse
 PATCH = 256
 
 
+def whole(results: Sequence[RunResult]) -> Figure:
+    """The whole picture by each activation, with its error map."""
+    return reconstructions(results, errors=True)
+
+
 def patches(results: Sequence[RunResult]) -> Figure:
     """The picture, and parts of it where the networks differ most from it on average, magnified."""
     from staf.figures.patches import patches_figure, worst_places
@@ -46,7 +51,7 @@ STUDY = ImageStudy(
     # The paper does not say how long its fits are.
     Length(3000),
     protocols=("ours",),
-    figures={"tokyo": reconstructions, "tokyo-patches": patches},
+    figures={"tokyo": whole, "tokyo-patches": patches},
     needs="the panorama of Shibuya (6144x2324), or any large photo",
     time="4 rows: 1 min on an H200",
 ).study()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Sequence
 
@@ -24,16 +25,29 @@ TIMED, TIMED_IMAGE, TIMED_SEED = ("tau-ablation", "cost-table"), "kodim05", 0
 # The study whose first table is of counts and whose second is of quality.
 COUNTED = "cost-table"
 # The row that a study compares its others with.
-BASES = {"tau-ablation": "tau 5", "component-ablation": "none", "sharing-ablation": "per layer"}
+BASES = {
+    "tau-ablation": "tau 5", "component-ablation": "none", "sharing-ablation": "per layer", "freezing": "all trained",
+    "omega0": "omega0 30", "lpips-training": "mse",
+}  # fmt: skip
+# What a measure cannot exceed, as it is printed. A column of nothing else does not tell its rows apart.
+BEST = re.compile(r"(1\.0000|0\.00000)( ± 0\.0000?0?)?")
 # The study whose pictures differ in what they contain, so that their mean says nothing.
 BY_PICTURE, FULL_ITERATIONS = "mixed-frequencies", 500
 FEWEST_PAIRS = 3
 
 
 def study_tables(study: Study, results: Sequence[RunResult]) -> dict[str, Table]:
-    """A study's tables by name: its own, `-small` of smaller fits, and `-seconds` where costs were measured."""
+    """A study's tables by name: its own, `-small` of smaller fits, and `-seconds` where costs were measured.
+
+    Made pictures have `-narrow` for narrower networks, which are not those of short fits.
+    """
     full = [result for result in results if not is_small(result)]
     small = [result for result in results if is_small(result)]
+    if study.name == BY_PICTURE:
+        narrow = [result for result in small if is_narrow(result)]
+        short = [result for result in small if not is_narrow(result)]
+        parts = {"": full, "-small": short, "-narrow": narrow}
+        return {f"{study.name}{part}": image_table(study, runs) for part, runs in parts.items()}
     found = {study.name: image_table(study, full), f"{study.name}-small": image_table(study, small)}
     if study.name in BASES:
         found[f"{study.name}-small"] = image_table(study, of_all_rows(small))
@@ -93,7 +107,12 @@ def is_small(result: RunResult) -> bool:
     """Whether a run is smaller than the study's: its network is narrower, or its made picture has fewer pixels."""
     made = str(result.document.get("experiment")) == BY_PICTURE
     short = made and int(result.configuration["length"]["iterations"]) < FULL_ITERATIONS
-    return short or "width" in result.configuration["row"]["arguments"]
+    return short or is_narrow(result)
+
+
+def is_narrow(result: RunResult) -> bool:
+    """Whether a run's network was given another width than its study's."""
+    return "width" in result.configuration["row"]["arguments"]
 
 
 def seconds_table(study: Study, results: Sequence[RunResult]) -> Table:
@@ -118,9 +137,14 @@ def image_table(study: Study, results: Sequence[RunResult]) -> Table:
 
 
 def without_seconds(table: Table) -> Table:
-    """The table without seconds and memory, without rows that were not run, and without columns that have nothing."""
+    """The table without seconds and memory, without rows that were not run, and without columns that say nothing.
+
+    Those are empty, or have the best value that there is in every one of several rows.
+    """
     rows = [row for row in table.rows if "not run" not in row]
-    empty = [all(row[place] == "-" for row in rows) for place in range(len(table.columns))]
+    columns = [[row[place] for row in rows] for place in range(len(table.columns))]
+    best = [len(cells) > 1 and all(BEST.fullmatch(cell) for cell in cells) for cells in columns]
+    empty = [all(cell == "-" for cell in cells) or best[place] for place, cells in enumerate(columns)]
     keep = [n for n, name in enumerate(table.columns) if not name.startswith(COSTS) and not empty[n]]
     rows = [[row[place] for place in keep] for row in rows]
     return Table(table.title, [table.columns[place] for place in keep], rows)

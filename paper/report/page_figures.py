@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from paper.__main__ import load
+from paper.report.surfaces import PIXELS, VIEWS
 from paper.runner import RunResult, load_results
 
 IMAGES = Path(__file__).parents[2] / "docs" / "results" / "img"
@@ -74,8 +75,7 @@ def shape_figures(folder: Path, meshes: Path) -> None:
     from staf.kinds.shape.figure import Viewpoint, shape_comparison
 
     results = load_results(folder / "shapes", "shapes")
-    views = {"armadillo": Viewpoint(azimuth=160), "bunny": Viewpoint(azimuth=0), "lucy": Viewpoint(azimuth=0, up="z")}
-    for name, view in views.items():
+    for name, view in VIEWS.items():
         runs = chosen(results, SHAPES, shape=name, resolution=256, seed=0, steps=500)
         if not runs:
             continue
@@ -85,7 +85,7 @@ def shape_figures(folder: Path, meshes: Path) -> None:
             mesh = mesh_of(run.arrays(), shape)
             if mesh is not None:
                 columns[title(run, f"IoU {run.metrics['iou']:.4f}")] = shape.with_mesh(mesh)
-        save(shape_comparison(shape, columns, view=view, pixels=300), f"{name}.jpg")
+        save(shape_comparison(shape, columns, view=Viewpoint(**view), pixels=PIXELS), f"{name}.jpg")
 
 
 def study_figures(folder: Path) -> None:

@@ -34,6 +34,9 @@ DATA = PAGES / "data"
 FRESH_NETWORKS = ("ntk-audio", "ntk-image", "activation-distributions", "activations")
 # Experiments that look into networks and have one table.
 LOOKING = (*FRESH_NETWORKS, "dynamics")
+IMAGE_STUDIES = (*(name for name in image_tables.STUDIES if name != "tokyo"), "dynamics")
+# Tables of smaller networks and pictures have a page of their own, by how their names end.
+SMALL = re.compile(r"-(small|narrow)(-pairs)?$")
 SHOWN = {
     "audio": ("audio",),
     "shapes": ("shapes",),
@@ -43,10 +46,11 @@ SHOWN = {
     "do-sines-help": ("do-sines-help",),
     "do-sines-help-evidence": ("do-sines-help-evidence",),
     "scenes": ("nerf",),
-    "images": (*(name for name in image_tables.STUDIES if name != "tokyo"), "dynamics"),
+    "images": IMAGE_STUDIES,
+    "images-small": IMAGE_STUDIES,
     "large-images": ("tokyo",),
 }
-NAMES = tuple(name for names in SHOWN.values() for name in names)
+NAMES = tuple(dict.fromkeys(name for names in SHOWN.values() for name in names))
 # Shapes of the tables of all networks: voxels of the longest side, and steps.
 SHORT = (256, 500)
 # Images of different sets have a table each, by how their names begin: Kodak at 256x256, crops of DIV2K at 512x512.
@@ -97,6 +101,14 @@ def tables(name: str) -> dict[str, Table]:
     if name == "denoising":
         own[f"{name}-colour"] = colour_table(title, sets[""])
     return {**own, f"{name}-seeds": seed_table(title, results), **found}
+
+
+def tables_of_page(page: str) -> dict[str, Table]:
+    """The tables of a page by name."""
+    found = {key: table for one in SHOWN[page] for key, table in tables(one).items()}
+    if page not in ("images", "images-small"):
+        return found
+    return {key: table for key, table in found.items() if bool(SMALL.search(key)) == (page == "images-small")}
 
 
 def _length(result: RunResult) -> tuple[int, int]:
@@ -220,10 +232,9 @@ def main() -> None:
             if any(load_results(folder, name) for folder in folders):
                 collect(name, folders, arguments.commit)
         return
-    for name, shown in SHOWN.items():
+    for name in SHOWN:
         page = PAGES / f"{name}.md"
-        found = {key: table for one in shown for key, table in tables(one).items()}
-        page.write_text(with_tables(page.read_text("utf-8"), found), "utf-8")
+        page.write_text(with_tables(page.read_text("utf-8"), tables_of_page(name)), "utf-8")
 
 
 if __name__ == "__main__":

@@ -90,8 +90,11 @@ def trade_off(results: Sequence[RunResult]) -> Figure:
     return figure
 
 
-def reconstructions(results: Sequence[RunResult]) -> Figure:
-    """The first image as each row of the last protocol fits it, best first, with a part of it enlarged below."""
+def reconstructions(results: Sequence[RunResult], *, errors: bool = False) -> Figure:
+    """The first image as each row of the last protocol fits it, best first, with a part of it enlarged below.
+
+    With `errors` a row between them has the mean error of the channels, in levels of 255, on one scale.
+    """
     protocol, rows = list(groups_of(results).items())[-1]
     first = {row: members[0] for row, members in rows.items()}
     best = sorted(first, key=lambda row: -first[row].metrics["psnr"])[:MOST_PICTURES]
@@ -99,15 +102,31 @@ def reconstructions(results: Sequence[RunResult]) -> Figure:
     pictures = {"truth": next(iter(arrays.values()))["truth"]}
     pictures |= {row: found["restored"] for row, found in arrays.items()}
     height, width = pictures["truth"].shape[:2]
-    figure = new_figure(2.3 * len(pictures), 2.3 * height / width + 2.3 + 0.5)
-    grid = figure.subplots(2, len(pictures), squeeze=False)
+    lines = 2 if errors else 1
+    # The part has the shape of the whole.
+    figure = new_figure(2.3 * len(pictures), (lines + 1) * 2.3 * height / width + 0.7)
+    grid = figure.subplots(lines + 1, len(pictures), squeeze=False)
     inside = tuple(slice(int(n * (0.5 - ZOOM / 2)), max(1, int(n * (0.5 + ZOOM / 2)))) for n in (height, width))
     for column, (name, picture) in enumerate(pictures.items()):
         shown = picture[..., 0] if picture.shape[-1] == 1 else picture
         title = name if name == "truth" else f"{name}\n{first[name].metrics['psnr']:.2f} dB"
-        for row, part in enumerate((shown, shown[inside])):
+        for row, part in ((0, shown), (lines, shown[inside])):
             grid[row][column].imshow(part, cmap="gray", interpolation="nearest")
             bare(grid[row][column])
         grid[0][column].set_title(title, fontsize=9)
+    if errors:
+        _error_maps(figure, list(grid[1]), list(pictures.values()))
     figure.suptitle(LABELS[protocol], fontsize=10)
     return figure
+
+
+def _error_maps(figure: Figure, places: Sequence[Any], pictures: Sequence[np.ndarray]) -> None:
+    """The errors of all pictures but the first, which is the truth, up to the 99th percentile of the worst."""
+    truth = pictures[0].astype(np.float32)
+    maps = [np.abs(picture - truth).mean(-1) for picture in pictures[1:]]
+    top = max(max(float(np.quantile(error, 0.99)) for error in maps), 1.0)
+    places[0].set_visible(False)
+    for axes, error in zip(places[1:], maps, strict=True):
+        drawn = axes.imshow(error, cmap="magma", vmin=0, vmax=top, interpolation="nearest")
+        bare(axes)
+    figure.colorbar(drawn, ax=list(places[1:]), label="error").ax.tick_params(labelsize=7)

@@ -79,6 +79,23 @@ def _cost(value: float | Mapping[str, int]) -> float:
     return float(sum(value.values()) if isinstance(value, Mapping) else value)
 
 
+def published_means(
+    published: Mapping[str, Mapping[str, Mapping[str, float]]], names: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """The paper's means over signals, from its numbers by signal, network and metric; none if it lacks a signal.
+
+    >>> numbers = {"a": {"staf": {"psnr": 1.0}}, "b": {"staf": {"psnr": 2.0}}}
+    >>> published_means(numbers, ["a", "b"]), published_means(numbers, ["a", "c"])
+    ({'staf': {'psnr': 1.5}}, {})
+    """
+    if not names or any(name not in published for name in names):
+        return {}
+    return {
+        model: {metric: mean([published[name][model][metric] for name in names]) for metric in row}
+        for model, row in published[names[0]].items()
+    }
+
+
 def without_seconds(table: Table) -> Table:
     """The table without its columns of seconds, for runs that shared a machine."""
     keep = [place for place, column in enumerate(table.columns) if column not in SECONDS]

@@ -25,7 +25,7 @@ class Study:
         quick: defaults of a quick run.
         add_arguments: its options.
         sweep: options to the experiment and its configurations.
-        tables: results to tables, the first of which is printed.
+        tables: results to tables, which are printed.
         draw: results and a folder to the files written there.
         needs: which data the paper has, in words.
         time: how long the whole of it takes, in words.
@@ -48,13 +48,17 @@ class Study:
 
 
 def study_of(module: ModuleType) -> Study:
-    """The module's `STUDY`, or one made of its functions `add_arguments`, `sweep`, `table` and `draw`."""
+    """The module's `STUDY`, or one made of its functions `add_arguments`, `sweep`, `table` and `draw`.
+
+    A module with several tables has `tables` in place of `table`.
+    """
     found = getattr(module, "STUDY", None)
     if isinstance(found, Study):
         return found
 
-    def tables(results: Sequence[RunResult]) -> list[Table]:
-        return [module.table(results)]
+    def tables(results: Sequence[RunResult]) -> Sequence[Table]:
+        several = getattr(module, "tables", None)
+        return [module.table(results)] if several is None else several(results)
 
     return Study(
         module.NAME,

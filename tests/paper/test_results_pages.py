@@ -35,11 +35,12 @@ def test_a_page_has_the_tables_of_its_data(script, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["fresh-networks", "do-sines-help", "do-sines-help-evidence", "images", "scenes", "large-images"]
+    "name",
+    ["fresh-networks", "do-sines-help", "do-sines-help-evidence", "images", "images-small", "scenes", "large-images"],
 )
 def test_a_page_of_several_studies_has_the_tables_of_its_data(script, name):
     page = (RESULTS / f"{name}.md").read_text("utf-8")
-    found = {key: table for one in script.SHOWN[name] for key, table in script.tables(one).items()}
+    found = script.tables_of_page(name)
     shown = re.findall(r"<!-- table (\S+) -->", page)
     assert shown
     assert set(shown) >= {key for key, table in found.items() if table.rows}, "what was run is shown"

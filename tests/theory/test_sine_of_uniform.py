@@ -114,6 +114,13 @@ def test_high_orders_and_tiny_frequencies() -> None:
 
 
 @pytest.mark.filterwarnings("error")
+def test_the_smallest_frequency_has_a_density_too_large_for_a_float() -> None:
+    assert law.roots(0.0, 5e-324, 0.0) == 1
+    assert float(law.density(0.0, 5e-324, 0.0)) == math.inf
+    assert float(law.density(0.5, 5e-324, 0.0)) == 0.0
+
+
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("function", [law.roots, law.density, law.cdf])
 def test_what_has_no_answer_is_refused_alike(function) -> None:
     with pytest.raises(ValueError, match="y must be numbers, got NaN"):

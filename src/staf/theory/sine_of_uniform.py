@@ -68,12 +68,14 @@ def roots(y: ArrayLike, a: float, b: float) -> NDArray[np.int64]:
 def density(y: ArrayLike, a: float, b: float) -> Array:
     """f(y) = N(y) / (2 |a| sqrt(1 - y^2)) inside (-1, 1) and 0 outside; infinite at an end that Y reaches.
 
+    Infinite too where |a| is so small that the density is no float.
+
     >>> round(float(density(0.0, 2 * math.pi, 0.4)) * math.pi, 12)   # the arcsine law at a = n pi
     1.0
     """
     values = np.clip(numbers("y", y), -2, 2)
     count = roots(values, a, b)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         result = count / (2 * abs(a) * np.sqrt(np.maximum(1 - values**2, 0)))
     return np.where(count > 0, result, 0.0)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 
+import numpy as np
 import pytest
 import torch
 
 from paper.data.folder import fill_data
 from paper.data.scenes import ball_scene, open_scene, pack_scene
-from paper.experiments.nerf import PUBLISHED, SceneRun, plan_of, prepared
+from paper.experiments.nerf import PUBLISHED, SceneRun, figure, plan_of, prepared, worst_part
+from paper.runner import RunResult
 from tests.kinds.scene.procedural import write_blender
 
 
@@ -77,3 +79,22 @@ def test_finers_protocol_has_fewer_smaller_photos_and_wider_layers():
 def test_the_papers_table():
     assert PUBLISHED["lego"]["staf"] == {"psnr": 26.74, "lpips": 0.107}
     assert all(len(row) == 6 for row in PUBLISHED.values())
+
+
+def test_a_part_of_each_view_is_magnified_where_networks_differ(tmp_path):
+    photo = np.zeros((16, 16, 3), np.uint8)
+    wrong = photo.copy()
+    wrong[9, 5] = 255
+    results = []
+    for number, (protocol, shown) in enumerate((("ours", wrong), ("finer", np.zeros((8, 8, 3), np.uint8)))):
+        np.savez(tmp_path / f"{number}.npz", photo=photo, shown=shown)
+        document = {
+            "configuration": {"scene": "lego", "model": "staf", "protocol": protocol}, "metrics": {"psnr": 20.0},
+            "arrays": [f"{number}.npz"],
+        }  # fmt: skip
+        results.append(RunResult(tmp_path / f"{number}.json", document))
+    rows, columns = worst_part(photo, [wrong])
+    assert 9 in range(rows.start, rows.stop)
+    assert 5 in range(columns.start, columns.stop)
+    drawn = [axes.get_images()[0].get_array().shape[:2] for axes in figure(results).axes]
+    assert drawn == [(16, 16), (16, 16), (8, 8), (4, 4), (4, 4), (2, 2)], "views of another size show the same part"

@@ -10,9 +10,12 @@ import pytest
 
 from paper.__main__ import main
 from paper.data.shapes import open_shape, pack
-from paper.experiments.shapes import ShapeRun, Shapes, plan_of, shape_tables, voxel_task
+from paper.experiments.shapes import PUBLISHED, ShapeRun, Shapes, plan_of, shape_tables, tables, voxel_task
 from paper.measures import shape_surfaces
 from paper.measures.shape_surfaces import kept_surface, measured, mesh_of, surface_values
+from paper.report import surfaces
+from paper.report.protocol_table import published_means
+from paper.report.surfaces import scan_of, surface_figures
 from paper.runner import load_results
 from staf.kinds import Shape
 
@@ -22,6 +25,7 @@ COMMON = ["--resolution", "12", "--workers", "1", "--device", "cpu", "--no-progr
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(surfaces, "PIXELS", 40)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     Shape.sphere(subdivisions=2, resolution=12).save("ball.ply")
     pack("ball.ply", "packed/ball.npz", 12)
@@ -37,7 +41,7 @@ def test_a_bare_machines_results_are_those_of_the_mesh(here, capsys):
     assert len(whole) == len(bare) == 2
     assert [r.key for r in whole] == [r.key for r in bare]
     assert all("chamfer" not in r.metrics for r in bare)
-    packed = next((here / "bare").glob("*.npz"))
+    packed = next((here / "bare").glob("ball-*.npz"))
     packed.rename(here / "left.npz")
     assert len(shape_surfaces.fill(here / "bare", ["ball.ply"])) == 1, "the arrays of the other were left where it ran"
     (here / "left.npz").rename(packed)
@@ -47,7 +51,7 @@ def test_a_bare_machines_results_are_those_of_the_mesh(here, capsys):
     assert shape_surfaces.fill(here / "bare", ["ball.ply"]) == []
     said = capsys.readouterr().out
     assert "Chamfer" in said
-    assert (here / "whole" / "shapes.md").read_text().count("| network |") == 2
+    assert (here / "whole" / "shapes.md").read_text().count("| network |") == 1
 
 
 def test_a_kept_surface_is_the_fields_own(here):
@@ -115,3 +119,81 @@ def test_the_papers_numbers_stand_beside_their_network(here):
     row = dict(zip(drawn.columns, drawn.rows[0], strict=True))
     assert (row["paper: IoU"], row["paper: Chamfer"]) == ("0.9892", "2.19e-06")
     assert Shapes({}).name == "shapes"
+
+
+def test_means_of_several_shapes_come_first_with_the_papers_means(here, capsys):
+    words = ["shapes", *COMMON, "--models", "staf", "--protocols", "ours", "--folder", "r"]
+    for name in ("armadillo", "lucy"):
+        (here / f"{name}.ply").write_bytes((here / "ball.ply").read_bytes())
+    assert main([*words, "--no-figures", "--shapes", "armadillo.ply", "lucy.ply"]) == 0
+    said = capsys.readouterr().out
+    assert [line.split(" (")[0] for line in said.splitlines() if "final weights" in line] == [
+        "Means of 2 shapes, final weights",
+        "armadillo, final weights",
+        "lucy, final weights",
+    ], "what is printed has the paper's numbers, with and without a folder's files"
+    means = tables(load_results(here / "r", "shapes"))[0]
+    row = dict(zip(means.columns, means.rows[0], strict=True))
+    assert (row["paper: IoU"], row["paper: Chamfer"]) == ("0.9971", "8.70e-07")
+    assert row["runs"] == "2"
+
+
+def test_means_of_all_four_shapes_are_the_papers_average_column():
+    found = {model: row["iou"] for model, row in published_means(PUBLISHED, list(PUBLISHED)).items()}
+    printed = {"pemlp": 0.9939, "siren": 0.9939, "wire": 0.9633, "finer": 0.9952, "incode": 0.9951, "staf": 0.9963}
+    assert found == pytest.approx(printed, abs=6e-5)
+    assert published_means(PUBLISHED, ["armadillo", "bunny"]) == {}
+
+
+def test_the_scans_of_their_repository_have_the_papers_numbers(here):
+    from paper.data.datasets import DATASETS
+
+    files = DATASETS["stanford"].keep
+    assert sorted(scan_of(path.removesuffix(".ply")) for path in files) == sorted(PUBLISHED)
+    (here / "xyzrgb_statuette.ply").write_bytes((here / "ball.ply").read_bytes())
+    words = ["shapes", *COMMON, "--models", "wire", "--protocols", "paper", "--folder", "r"]
+    assert main([*words, "--no-figures", "--shapes", "xyzrgb_statuette.ply"]) == 0
+    (drawn,) = tables(load_results(here / "r", "shapes"))
+    row = dict(zip(drawn.columns, drawn.rows[0], strict=True))
+    assert (row["paper: IoU"], row["paper: Chamfer"]) == ("0.9507", "1.55e-05")
+
+
+def test_surfaces_are_drawn_from_the_results_alone(here, capsys):
+    words = ["shapes", *COMMON, "--models", "staf", "siren", "--protocols", "ours", "--folder", "r"]
+    words[words.index("--steps") + 1] = "20"
+    assert main([*words, "--shapes", "packed/ball.npz"]) == 0
+    assert "shapes-ball.png" in capsys.readouterr().out
+    (here / "packed" / "ball.npz").unlink()
+    results = load_results(here / "r", "shapes")
+    ((name, figure),) = surface_figures(results)
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    best = sorted(results, key=lambda result: -result.metrics["iou"])
+    expected = [f"{r.configuration['model']}, ours\nIoU {r.metrics['iou']:.4f}" for r in best]
+    assert (name, titles) == ("ball", ["target", *expected])
+    next((here / "r").glob("voxels-*.npz")).unlink()
+    assert list(surface_figures(results)) == [], "the voxels were left on another machine"
+
+
+def test_without_mesh_libraries_tables_are_written_alone(here, monkeypatch):
+    from staf._extras import MissingExtra
+    from staf.kinds.shape import figure
+
+    def missing(*_, **__):
+        raise MissingExtra("point_cloud_utils is not installed")
+
+    words = [
+        "shapes",
+        *COMMON,
+        "--models",
+        "staf",
+        "--protocols",
+        "ours",
+        "--folder",
+        "r",
+        "--shapes",
+        "packed/ball.npz",
+    ]
+    words[words.index("--steps") + 1] = "20"
+    monkeypatch.setattr(figure, "shape_comparison", missing)
+    assert main(words) == 0
+    assert [path.name for path in (here / "r").glob("*.[mp][dn]*")] == ["shapes.md"]

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from paper.experiments.tau_ablation import STUDY
-from paper.report.image_tables import is_small, of_all_rows, pairs_table, study_tables
+from paper.report.image_tables import is_small, of_all_rows, pairs_table, study_tables, without_seconds
 from paper.runner import RunResult
+from staf._tables import Table
 
 
 def run(
@@ -82,13 +83,24 @@ def test_of_one_image_the_spread_is_over_its_seeds():
 def test_made_pictures_of_short_fits_are_small():
     from paper.experiments.mixed_frequencies import STUDY as MADE
 
-    def made(iterations: int, psnr: float) -> RunResult:
-        one = run(5, psnr, image="one wave")
+    def made(iterations: int, psnr: float, **arguments: int) -> RunResult:
+        one = run(5, psnr, image="one wave", **arguments)
         configuration = {**one.configuration, "length": {"iterations": iterations}}
         return RunResult(Path("x"), {**one.document, "experiment": MADE.name, "configuration": configuration})
 
-    full, small = study_tables(MADE, [made(500, 60.0), made(100, 50.0)]).values()
-    assert (full.rows[0][-1], small.rows[0][-1]) == ("60.0", "50.0")
+    full, small, narrow = study_tables(MADE, [made(500, 60.0), made(100, 50.0), made(500, 40.0, width=64)]).values()
+    assert (full.rows[0][-1], small.rows[0][-1], narrow.rows[0][-1]) == ("60.0", "50.0", "40.0")
+
+
+def test_a_column_of_nothing_but_the_best_value_is_left_out():
+    def table(*cells: str) -> list[str]:
+        return without_seconds(Table("", ["network", "SSIM", "LPIPS"], [["staf", *cells], ["siren", *cells]])).columns
+
+    assert table("1.0000 ± 0.0000", "0.00000") == ["network"]
+    assert table("1.0000 ± 0.0001", "0.00000 ± 0.00000") == ["network", "SSIM"]
+    assert table("0.9999", "0.00001") == ["network", "SSIM", "LPIPS"]
+    one_row = without_seconds(Table("", ["network", "SSIM"], [["staf", "1.0000"]]))
+    assert one_row.columns == ["network", "SSIM"], "one row is told apart by nothing"
 
 
 def test_pairs_are_of_one_image_and_one_seed_and_seeds_are_told_from_images():
