@@ -37,7 +37,7 @@ def test_people_are_told(staf, song):
     ran = staf("fit-windows", song, "--window", 0.7, "--steps", 1, "--no-progress", "--out", "w")
     assert ran.code == 0, ran.err
     assert "dB PSNR" in ran.out
-    assert "1 windows" in ran.out
+    assert "1 window\n" in ran.out
 
 
 def test_mistakes(staf, song, picture):

@@ -40,6 +40,15 @@ def test_json_holds_the_learnt_numbers_and_a_picture_is_not_overwritten(staf, mo
     assert document["grid"] == []
 
 
+def test_a_picture_of_no_known_format_is_refused_before_the_work(staf, model, here):
+    for name in ("seen", "seen.txt"):
+        assert (
+            f"--out must end in .png, .pdf, .svg, .jpg, .webp, got {name}"
+            in staf("inspect", model, "-o", name).refused()
+        )
+        assert not (here / name).exists()
+
+
 @pytest.mark.parametrize("name", ["wire", "incode"])
 def test_networks_without_sinusoids_are_inspected_too(staf, picture, name):
     assert staf("fit", picture, "--steps", 2, "--model", name, "--width", 16, "--out", "run").code == 0

@@ -48,6 +48,7 @@ def test_a_hole_is_filled_and_the_rest_is_what_was_seen(staf, waves):
     Image(picture).save("holed.png")
     ran = staf("restore", "holed.png", "--mask", "mask.png", "--steps", 5)
     assert ran.code == 0, ran.err
+    assert "16 of 576 pixels are missing: mask.png is white there" in ran.out
     assert "the result is not the fit but" in ran.out
     assert "24x24 grey, uint8, fitted by staf" in Path("runs/holed-restore/report.html").read_text()
     restored = open_signal("runs/holed-restore/restored.png").array.astype(float).squeeze()
@@ -70,4 +71,6 @@ def test_mistakes(staf, picture, here):
     assert "--mask must be an image of 16x16" in staf("restore", picture, "--mask", "small.png").refused()
     Image(np.full((16, 16), 255, np.uint8)).save("white.png")
     assert "is white everywhere" in staf("restore", picture, "--mask", "white.png").refused()
+    Image(np.zeros((16, 16), np.uint8)).save("black.png")
+    assert "black.png is white nowhere: leave --mask out" in staf("restore", picture, "--mask", "black.png").refused()
     assert not (here / "runs").exists()

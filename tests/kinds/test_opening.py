@@ -60,14 +60,32 @@ def test_missing_folders_empty_and_unknown_files(tmp_path):
     ("head", "suffix", "message"),
     [
         (b"GIF89a", ".gif", r"it is damaged or cut short, or no GIF"),
-        (b"\0\0\0\x18ftypheic", ".heic", r"it is HEIC \(image\)"),
+        (
+            b"\0\0\0\x18ftypheic",
+            ".heic",
+            r"it is HEIC \(image\), which is not read: convert it to one of PNG, JPEG, TIFF, WebP, NPY$",
+        ),
         (b"\0\0\0\x18ftypisom", ".mp4", r"it is damaged or cut short, or no MP4"),
-        (b"PK\x03\x04", ".npz", r"it is ZIP \(archive\)"),
+        (b"PK\x03\x04", ".npz", r"it is ZIP \(archive\), which is not read: convert it to one of PNG, .* WAV"),
     ],
 )
 def test_recognised_files_that_are_not_read_are_named(tmp_path, head, suffix, message):
     (tmp_path / f"a{suffix}").write_bytes(head + b"\0" * 100)
     refused(tmp_path / f"a{suffix}", message)
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind", "message"),
+    [
+        ((2, 3, 4, 5), "image", r"must have shape \(h, w\) or \(h, w, c\), got \(2, 3, 4, 5\)"),
+        ((20, 3, 40), "image", r"1 to 4 channels, got 40 in shape \(20, 3, 40\)"),
+        ((100,), "audio", r"an array of shape \(100,\) is not opened as kind 'audio': use Audio\("),
+    ],
+)
+def test_an_array_that_is_not_of_the_kind_asked_for(shape, kind, message):
+    for array in (np.zeros(shape, np.float32), torch.zeros(shape)):
+        with pytest.raises(SignalError, match=message):
+            staf.kinds.open(array, kind=kind)
 
 
 def test_another_format_is_one_line_in_the_registry(tmp_path):

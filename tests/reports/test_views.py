@@ -105,6 +105,16 @@ def test_a_spectrogram_shows_where_a_tone_is(sound: staf.Fit) -> None:
     assert report_html(sound, {}).count('class="spectrum"') == 2
 
 
+def test_the_spectrogram_of_silence_is_black() -> None:
+    """Also where only the first of two channels is silent."""
+    for array in (np.zeros((3000, 1), np.float32), np.stack([np.zeros(3000), np.sin(np.arange(3000))], axis=1)):
+        audio = Audio(array.astype(np.float32), rate=8000)
+        html = audio.view.report_section(audio)
+        assert "black 80 dB below a tone as high as the peak" in html
+        for uri in re.findall(r'src="data:image/png;base64,([^"]+)"', html):
+            assert np.asarray(PIL.Image.open(io.BytesIO(base64.b64decode(uri)))).max() == 0
+
+
 def test_long_recordings_are_cut_and_said_to_be() -> None:
     audio = Audio(np.sin(np.arange(CLIP_BYTES) / 9).astype(np.float32), rate=48000)
     fit = staf.fit(audio, field=staf.siren(1, 1, width=4, depth=1), steps=1, progress=False, device="cpu")

@@ -52,6 +52,7 @@ def run(options: FitWindows, terminal: Terminal) -> int:
     check_counts(rate=options.rate, steps=options.steps)
     from staf.kinds import Audio
     from staf.kinds import open as open_signal
+    from staf.planning.rules import counted
     from staf.windows import fit_windows
 
     audio = open_signal(options.file)
@@ -67,7 +68,7 @@ def run(options: FitWindows, terminal: Terminal) -> int:
         terminal.note(f"note: {note}")
     terminal.say(
         f"{fit.metrics['psnr']:.2f} dB PSNR, log-spectral distance {fit.metrics['log_spectral_distance']:.2f} dB, "
-        f"{len(fit.field.windows)} windows"
+        f"{counted(len(fit.field.windows), 'window')}"
     )
     terminal.say(str(out / RECONSTRUCTION))
     terminal.finish({"verb": "fit-windows", "file": str(options.file), "out": str(out), **_document(fit)})
@@ -92,6 +93,7 @@ def _write(options: FitWindows, out: Path, fit: WindowedFit) -> None:
     from staf._files import atomic_path, atomic_write
     from staf._jsonable import jsonable
     from staf.kinds.audio.figure import audio_comparison
+    from staf.planning.rules import counted
 
     drawn = fit.reconstruction if options.rate is None else fit.render(rate=options.rate)
     drawn.save(out / RECONSTRUCTION)
@@ -99,7 +101,7 @@ def _write(options: FitWindows, out: Path, fit: WindowedFit) -> None:
         out / METRICS, json.dumps(jsonable(_document(fit)), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
     )
     peak = fit.signal.peak
-    name = f"{len(fit.field.windows)} windows  {fit.metrics['psnr']:.1f} dB"
+    name = f"{counted(len(fit.field.windows), 'window')}  {fit.metrics['psnr']:.1f} dB"
     figure = audio_comparison(fit.signal.array / peak, {name: fit.reconstruction.array / peak}, fit.signal.rate)
     with atomic_path(out / FIGURE) as temporary:
         figure.savefig(temporary, dpi=110)

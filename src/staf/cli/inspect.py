@@ -11,7 +11,7 @@ from tyro.conf import Positional, arg
 
 from staf._documents import Document
 from staf.cli.options import Flag, OutFile
-from staf.cli.outputs import prepare_file
+from staf.cli.outputs import prepare_figure
 from staf.cli.render import field_of
 from staf.cli.terminal import Terminal
 
@@ -46,7 +46,7 @@ def run(options: Inspect, terminal: Terminal) -> int:
     file = field_of(options.file)
     field = load(file)
     out = options.out or file.with_name(f"{file.stem}-inspect.png")
-    prepare_file(out, overwrite=options.overwrite)
+    prepare_figure(out, overwrite=options.overwrite)
     parameters = parameter_rows(field.module)
     activations = activation_rows(field.module)
     terminal.say(repr(field))

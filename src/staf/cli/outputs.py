@@ -11,6 +11,7 @@ from staf._files import WriteError, check_writable
 from staf.cli.errors import UserError
 
 MEBIBYTE = 2**20
+FIGURES = (".png", ".pdf", ".svg", ".jpg", ".webp")
 
 # The folders that this command has made, the innermost first.
 _made: list[Path] = []
@@ -44,6 +45,13 @@ def prepare_file(path: Path, *, overwrite: bool) -> None:
         raise UserError(f"{path} is a folder: name a file in it with --out")
     refuse_existing(path, overwrite=overwrite)
     _probe(path.parent, path)
+
+
+def prepare_figure(path: Path, *, overwrite: bool) -> None:
+    """`prepare_file` for a drawing, whose suffix says how it is written."""
+    if path.suffix.lower() not in FIGURES and not path.is_dir():
+        raise UserError(f"--out must end in {', '.join(FIGURES)}, got {path}")
+    prepare_file(path, overwrite=overwrite)
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:

@@ -83,7 +83,7 @@ def run(options: Restore, terminal: Terminal) -> int:
     name = "restored.tiff" if image.dtype.kind == "f" else "restored.png"
     start = start_for(options, "restore", image, [name, MODEL, METRICS, FIGURE, REPORT])
     with edge():
-        task = _task(options, image, start)
+        task = _task(options, image, start, terminal)
     about: Document = {"verb": "restore", "file": str(options.file)}
     about |= {"keep": options.keep, "blur": options.blur, "factor": options.scale, "photons": options.photons}
     return solve(options, terminal, start, task, name, about, task.picture.cpu())
@@ -103,7 +103,7 @@ def _check(options: Restore, given: set[str]) -> None:
     check_held_out(options.held_out)
 
 
-def _task(options: Restore, image: Image, start: Start) -> PictureRestoration:
+def _task(options: Restore, image: Image, start: Start, terminal: Terminal) -> PictureRestoration:
     """The problem that the options describe."""
     import torch
 
@@ -119,7 +119,7 @@ def _task(options: Restore, image: Image, start: Start) -> PictureRestoration:
     seen = (height // factor, width // factor) if known else (height, width)
     mask = None
     if options.mask is not None:
-        mask = _known_pixels(options.mask, seen)
+        mask = _known_pixels(options.mask, seen, terminal)
     if options.keep is not None:
         mask = random_mask(seen, options.keep, generator)
     fine = (seen[0] * factor, seen[1] * factor)
@@ -134,8 +134,8 @@ def _task(options: Restore, image: Image, start: Start) -> PictureRestoration:
     return PictureRestoration(image.empty(fine), operator, observation, **how)
 
 
-def _known_pixels(path: Path, shape: tuple[int, int]) -> Tensor:
-    """True where a mask image is black."""
+def _known_pixels(path: Path, shape: tuple[int, int], terminal: Terminal) -> Tensor:
+    """True where a mask image is black; says how many pixels are missing, so that an inverted mask is noticed."""
     from staf.kinds import Image
     from staf.kinds import open as open_signal
 
@@ -148,4 +148,7 @@ def _known_pixels(path: Path, shape: tuple[int, int]) -> Tensor:
     missing = mask.values()[:, : min(3, mask.out_features)].mean(-1) > 0.5
     if bool(missing.all()):
         raise UserError(f"--mask is white where pixels are missing, and {path} is white everywhere")
+    if not bool(missing.any()):
+        raise UserError(f"--mask is white where pixels are missing, and {path} is white nowhere: leave --mask out")
+    terminal.say(f"{int(missing.sum()):,} of {missing.numel():,} pixels are missing: {path} is white there")
     return (~missing).reshape(shape)

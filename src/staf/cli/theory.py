@@ -12,15 +12,13 @@ from tyro.conf import Positional, arg
 from staf._documents import Document
 from staf.cli.errors import UserError, did_you_mean
 from staf.cli.options import Flag, OutFile, device_name
-from staf.cli.outputs import prepare_file
+from staf.cli.outputs import prepare_figure
 from staf.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from torch import nn
 
     from staf.signals.base import Signal
-
-FORMATS = (".png", ".pdf", ".svg", ".jpg", ".webp")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,9 +63,7 @@ def run(options: Theory, terminal: Terminal) -> int:
         raise UserError(f"there is no result {options.name!r}{hint} (the results are {', '.join(results)})")
     module = _module(options.field)
     out = options.out or Path("runs") / f"theory-{options.name}.png"
-    if out.suffix.lower() not in FORMATS:
-        raise UserError(f"--out must end in {', '.join(FORMATS)}, got {out}")
-    prepare_file(out, overwrite=options.overwrite)
+    prepare_figure(out, overwrite=options.overwrite)
     extra: Document = {}
     if options.name in ANALYSES:
         device = None if options.device is None else device_name(options.device)

@@ -31,6 +31,11 @@ def recognise(head: bytes, suffix: str, kind: str | None = None) -> Format | Non
     return next((format for format in known if format.matches(head, suffix.lower(), tested=kind is None)), None)
 
 
-def readable() -> str:
-    """The names of the formats that are read, for messages."""
-    return ", ".join(dict.fromkeys(format.name for format in formats() if format.reader is not None))
+def readable(kind: str | None = None) -> str:
+    """The names of the formats that are read, of one `kind` or of all, for messages.
+
+    >>> readable("image")
+    'PNG, JPEG, TIFF, WebP, NPY'
+    """
+    known = (format for format in formats() if kind in (None, format.kind))
+    return ", ".join(dict.fromkeys(format.name for format in known if format.reader is not None))

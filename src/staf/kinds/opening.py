@@ -13,7 +13,7 @@ from torch import Tensor
 from staf._extras import MissingExtra
 from staf.kinds.formats import HEAD_BYTES, readable, recognise
 from staf.kinds.plain_arrays import plain_array
-from staf.kinds.registry import kind_of_folder, kinds, resolve
+from staf.kinds.registry import Kind, kind_of_folder, kinds, resolve
 from staf.kinds.remote import open_url
 from staf.signals.base import Signal
 from staf.signals.errors import SignalError, damage_named
@@ -81,9 +81,22 @@ def open(
             signal = resolve(known.opens)(source, name, layout)
             if signal is not None:
                 return signal
+    if kind is not None and isinstance(source, (np.ndarray, Tensor)):
+        return _forced(source, name, kinds()[kind])
     wanted = "" if kind is None else f" for kind {kind!r}"
     raise SignalError(
         f"source must be a path, an array, a tensor or a Pillow image{wanted}, got {type(source).__name__}"
+    )
+
+
+def _forced(source: np.ndarray | Tensor, name: str | None, kind: Kind) -> Signal:
+    """An array as the kind that was asked for though its shape is another's, or the reason why it cannot be."""
+    for layout in kind.layouts if kind.opens is not None else ():
+        signal = resolve(kind.opens)(source, name, layout)
+        if signal is not None:
+            return signal
+    raise SignalError(
+        f"an array of shape {tuple(source.shape)} is not opened as kind {kind.name!r}: use {kind.class_name}(...)"
     )
 
 
@@ -121,7 +134,8 @@ def _read_file(path: Path, kind: str | None, max_pixels: int) -> Signal:
         wanted = "" if kind is None else f" of kind {kind!r}"
         raise SignalError(f"its first bytes are those of no known format{wanted}; this version reads {readable()}")
     if format.reader is None:
-        raise SignalError(f"it is {format.name} ({format.kind}), and this version reads {readable()}")
+        known = readable(format.kind) or readable()
+        raise SignalError(f"it is {format.name} ({format.kind}), which is not read: convert it to one of {known}")
     with damage_named(format.name):
         return format.load_reader()(path, max_pixels)
 

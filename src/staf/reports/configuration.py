@@ -16,6 +16,7 @@ import torch
 from staf._documents import Document
 from staf.nn.networks import model_of
 from staf.planning.plans import NetworkFactory
+from staf.planning.rules import counted
 
 if TYPE_CHECKING:
     from staf.api import Fit
@@ -80,7 +81,8 @@ def device_name(device: str) -> str:
     """
     if torch.device(device).type == "cuda" and torch.cuda.is_available():
         return f"{device} ({torch.cuda.get_device_name(device)})"
-    return f"{device} ({_processor()}, {os.cpu_count()} cores, {torch.get_num_threads()} threads)"
+    cores, threads = counted(os.cpu_count() or 1, "core"), counted(torch.get_num_threads(), "thread")
+    return f"{device} ({_processor()}, {cores}, {threads})"
 
 
 def command(fit: Fit) -> str | None:

@@ -40,16 +40,16 @@ def read_header(file: IO[bytes]) -> Header:
     return Header(tuple(int(size) for size in shape), dtype)
 
 
-def announced_shape(head: bytes) -> tuple[int, ...] | None:
-    """The shape that the first bytes of an NPY file announce; None if they are damaged or not enough.
+def announced(head: bytes) -> Header | None:
+    """What the first bytes of an NPY file announce; None if they are damaged or not enough.
 
     >>> buffer = io.BytesIO()
     >>> np.save(buffer, np.zeros((4, 5)))
-    >>> announced_shape(buffer.getvalue()[:256])
-    (4, 5)
+    >>> announced(buffer.getvalue()[:256])
+    Header(shape=(4, 5), dtype=dtype('float64'))
     """
     try:
-        return read_header(io.BytesIO(head)).shape
+        return read_header(io.BytesIO(head))
     except Exception:
         # numpy raises all sorts on damaged headers, a tokenizer's error for one.
         return None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from staf.figures.style import new_figure
-from staf.kinds.audio.figure import audio_comparison, draw_waveform, envelope, spectrogram
+from staf.kinds.audio.figure import DYNAMIC_RANGE_DB, audio_comparison, draw_waveform, envelope, spectrogram
 
 
 def wave(n: int = 6000) -> np.ndarray:
@@ -33,6 +33,13 @@ def test_rows_share_their_scales():
     assert near.get_ylim() == far.get_ylim() == pytest.approx((-0.525, 0.525), rel=0.01)
     assert figure.axes[3].get_title(loc="left") == "near"
     figure.canvas.draw()
+
+
+def test_silence_is_drawn_dark():
+    silence = np.zeros((6000, 1))
+    figure = audio_comparison(silence, {"near": silence + 1e-6 * wave()}, rate=8000)
+    for picture in (axes.images[0] for axes in figure.axes if axes.images):
+        assert picture.get_array().max() < -DYNAMIC_RANGE_DB
 
 
 def test_short_waves_are_drawn_sample_by_sample():

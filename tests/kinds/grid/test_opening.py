@@ -42,7 +42,7 @@ def test_layouts():
         staf.open(array, kind="grid", layout="hwc")
     with pytest.raises(SignalError, match=r"kind must be one of image, audio, shape, grid, .*got 'volume'"):
         staf.open(array, kind="volume")
-    with pytest.raises(SignalError, match="for kind 'audio'"):
+    with pytest.raises(SignalError, match="not opened as kind 'audio'"):
         staf.open(array, kind="audio")
 
 
@@ -54,6 +54,20 @@ def test_files_are_mapped_and_not_read(tmp_path):
     assert grid.save(tmp_path / "b.npy").read_bytes() == (tmp_path / "a.npy").read_bytes()
     with pytest.raises(SignalError, match=r"saved as \.npy"):
         grid.save(tmp_path / "b.png")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint32", "int64"])
+@pytest.mark.parametrize("shape", [(4, 5), (4, 5, 3)])
+def test_files_of_integers_that_no_picture_has_are_grids(tmp_path, shape, dtype):
+    array = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    np.save(tmp_path / "elevation.npy", array)
+    grid = staf.open(tmp_path / "elevation.npy")
+    assert type(grid) is Grid
+    assert np.array_equal(np.asarray(grid), array)
+    with pytest.raises(SignalError, match=f"got {dtype}: convert it first"):
+        staf.open(tmp_path / "elevation.npy", kind="image")
+    np.save(tmp_path / "picture.npy", array.astype(np.uint16))
+    assert staf.open(tmp_path / "picture.npy").kind == "image"
 
 
 def test_fortran_and_foreign_byte_order(tmp_path):

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 COLUMNS = 1200
 SPECTRUM_WINDOW = 1024
 DYNAMIC_RANGE_DB = 80.0
+# Magnitudes below this are as good as zero.
+SILENCE = 1e-10
 
 
 def audio_comparison(target: np.ndarray, reconstructions: Mapping[str, np.ndarray], rate: int) -> Figure:
@@ -40,7 +42,7 @@ def audio_comparison(target: np.ndarray, reconstructions: Mapping[str, np.ndarra
     grid = figure.subplots(len(rows), 3, squeeze=False, sharex="col")
     seconds = len(target) / rate
     largest = max(float(np.abs(wave - target).max()) for wave in reconstructions.values()) or 1e-9
-    loudest = spectrogram(target[:, 0])[1].max()
+    loudest = loudest_level(target[:, 0], 1.0)
     shown = None
     for row, (name, wave) in enumerate(rows.items()):
         colour = "black" if row == 0 else COLOURS[line_number(name, row - 1) % len(COLOURS)]
@@ -91,6 +93,24 @@ def envelope(wave: np.ndarray, rate: int) -> tuple[np.ndarray, np.ndarray, np.nd
     return starts / rate, np.minimum.reduceat(wave, starts), np.maximum.reduceat(wave, starts)
 
 
+def loudest_level(wave: np.ndarray, peak: float) -> float:
+    """The highest level of a waveform's spectrogram, in dB; of silence, that of a tone as high as `peak`.
+
+    Silence has no loudest moment to measure from: against its own level it would be drawn like the loudest one.
+
+    >>> round(loudest_level(np.zeros(2000), 1.0)), round(loudest_level(np.sin(np.pi / 8 * np.arange(2000)), 1.0))
+    (48, 48)
+    """
+    if not wave.any():
+        return 20 * float(np.log10(max(peak * np.hanning(frame_length(wave)).sum() / 2, SILENCE)))
+    return float(spectrogram(wave)[1].max())
+
+
+def frame_length(wave: np.ndarray) -> int:
+    """Samples in a frame of a waveform's spectrogram."""
+    return min(SPECTRUM_WINDOW, len(wave))
+
+
 def spectrogram(wave: np.ndarray) -> tuple[int, np.ndarray]:
     """The hop, and levels in dB (frequencies, frames) of Hann-windowed frames of at most 1,024 samples.
 
@@ -98,9 +118,9 @@ def spectrogram(wave: np.ndarray) -> tuple[int, np.ndarray]:
     >>> levels.shape, int(levels.mean(1).argmax()) / 1024
     ((513, 29), 0.25)
     """
-    window = min(SPECTRUM_WINDOW, len(wave))
+    window = frame_length(wave)
     hop = max(1, window // 4, len(wave) // 4000)
     starts = np.arange(0, len(wave) - window + 1, hop)
     frames = wave[starts[:, None] + np.arange(window)] * np.hanning(window)
     power = np.abs(np.fft.rfft(frames)) ** 2
-    return hop, 10 * np.log10(np.maximum(power, 1e-20)).T
+    return hop, 10 * np.log10(np.maximum(power, SILENCE**2)).T

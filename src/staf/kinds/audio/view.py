@@ -13,7 +13,7 @@ import numpy as np
 
 from staf._documents import Document, Entries
 from staf._extras import need
-from staf.kinds.audio.figure import DYNAMIC_RANGE_DB, audio_comparison, spectrogram
+from staf.kinds.audio.figure import DYNAMIC_RANGE_DB, audio_comparison, loudest_level, spectrogram
 from staf.kinds.audio.files import FORMATS, check_format
 from staf.kinds.audio.signal import Audio
 from staf.reports.embedding import error_uri
@@ -69,7 +69,8 @@ class AudioView(View[Audio]):
         if reconstruction.shape != target.shape:
             return ""
         error = reconstruction.array - target.array
-        loudest = float(spectrogram(target.array[:, 0])[1].max())
+        loudest = loudest_level(target.array[:, 0], target.peak)
+        below = "the target's loudest" if target.array[:, 0].any() else "a tone as high as the peak"
         seconds = min(target.seconds, CLIP_BYTES / (2 * target.rate * target.out_features))
         rows = []
         for name, array, heard in (
@@ -80,7 +81,7 @@ class AudioView(View[Audio]):
             player = ""
             if heard:
                 clip = clip_uri(array, target.rate, target.peak, seconds)
-                player = spectrum(array[:, 0], target.rate, loudest, name)
+                player = spectrum(array[:, 0], target.rate, loudest, name, below)
                 player += f'<audio controls preload="none" src="{clip}"></audio>'
             chart = waveform(array, target.rate, target.peak, name)
             rows.append(f"<figure><h3>{name}</h3>{chart}{player}</figure>")
@@ -127,8 +128,10 @@ def waveform(array: np.ndarray, rate: int, peak: float, label: str) -> str:
     return chart.render()
 
 
-def spectrum(wave: np.ndarray, rate: int, loudest: float, label: str) -> str:
+def spectrum(wave: np.ndarray, rate: int, loudest: float, label: str, below: str = "the target's loudest") -> str:
     """The spectrogram of a waveform (n,) as a picture: time to the right, up to half the rate, dB below `loudest`.
+
+    `below` says what `loudest` is.
 
     >>> spectrum(np.ones(64), 8000, 0.0, "ones").startswith("<figure")
     True
@@ -144,7 +147,7 @@ def spectrum(wave: np.ndarray, rate: int, loudest: float, label: str) -> str:
         f'<figure class="spectrum"><img alt="{label}: spectrogram" width="{width}" height="{height}" '
         f'src="{error_uri(np.rint(255 * shown).astype(np.uint8))}"><figcaption class="fine">'
         f"0 to {rate / 2000:g} kHz, "
-        f"black {DYNAMIC_RANGE_DB:g} dB below the target's loudest</figcaption></figure>"
+        f"black {DYNAMIC_RANGE_DB:g} dB below {below}</figcaption></figure>"
     )
 
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from staf.kinds.image.jpeg_reading import read_jpeg
 from staf.kinds.image.pillow_reading import read_with_pillow
-from staf.kinds.image.pixels import is_image_shape
+from staf.kinds.image.pixels import DTYPES, is_image_shape
 from staf.kinds.image.png_reading import read_png
 from staf.kinds.image.signal import Image
 from staf.kinds.limits import check_not_padded, check_ratio, check_size
 from staf.signals.errors import SignalError, damaged
-from staf.signals.npy import announced_shape, check_whole
+from staf.signals.npy import announced, check_whole
 
 __all__ = ["announces_image", "read_jpeg", "read_npy", "read_png", "read_webp"]
 
@@ -42,9 +42,14 @@ def read_webp(path: Path, max_pixels: int) -> Image:
 
 
 def announces_image(head: bytes) -> bool:
-    """Whether the head of an NPY file announces the shape of an image; one that is damaged is reported as an image."""
-    shape = announced_shape(head)
-    return shape is None or is_image_shape(shape)
+    """Whether the head of an NPY file announces an image by its shape and, for integers, by their size.
+
+    Elevations and labels have integers that no picture has: they are a grid. A damaged file is reported as an image.
+    """
+    header = announced(head)
+    if header is None:
+        return True
+    return is_image_shape(header.shape) and (header.dtype.kind not in "iu" or header.dtype.name in DTYPES)
 
 
 def read_npy(path: Path, max_pixels: int) -> Image:
