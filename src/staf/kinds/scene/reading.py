@@ -38,6 +38,8 @@ class Views:
     pixels: Tensor
     cameras: Cameras
     depths: Tensor | None = None
+    # Sentences about what was found in the file of poses.
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -119,8 +121,19 @@ def read_views(
         pixels, size = load_photos(frames, folder, downscale=downscale, most=most)
         cameras = cameras_of(documents[split], frames, *size).scaled(downscale)
         names = [frame.path.relative_to(folder.resolve()).as_posix() for frame in frames]
-        views[split] = Views(names, torch.from_numpy(pixels), cameras)
+        views[split] = Views(names, torch.from_numpy(pixels), cameras, notes=_notes(frames))
     return views
+
+
+def _notes(frames: Sequence[Frame]) -> tuple[str, ...]:
+    """A sentence where frames have masks, because what those leave out is fitted too."""
+    masked = [frame for frame in frames if frame.numbers.get("mask_path")]
+    if not masked:
+        return ()
+    return (
+        f"{len(masked)} of {len(frames)} photos have a mask (mask_path of {masked[0].where}), which is not used: "
+        "make what it leaves out transparent in the photos",
+    )
 
 
 def read_cameras(path: Path, *, height: int, width: int) -> Cameras:
