@@ -125,7 +125,14 @@ def test_every_eighth_photo_is_for_testing_unless_the_file_says(tmp_path):
         ),
         (lambda d: d["frames"][1].update(transform_matrix=scaled(d, 3.0)), "got lengths 3, 3, 3 and determinant 27"),
         (lambda d: d["frames"][1].update(transform_matrix=scaled(d, -1.0)), "got lengths 1, 1, 1 and determinant -1"),
-        (lambda d: d["frames"][0].update(transform_matrix=[[float("nan")] * 4] * 4), "must be finite"),
+        (lambda d: d["frames"][0].update(transform_matrix=[[float("nan")] * 4] * 4), "below 1e[+]18, got nan"),
+        (lambda d: d["frames"][1].update(transform_matrix=[[1e30] * 4] * 4), "frame 1 .*below 1e[+]18, got 1e[+]30"),
+        (lambda d: d["frames"][1].update(transform_matrix=[[10**400] * 4] * 4), "frame 1 .*below 1e[+]18, got inf"),
+        (lambda d: d["frames"][1].pop("transform_matrix"), "frame 1 of transforms_train.json has no transform_matrix"),
+        (
+            lambda d: d["frames"][1].update(file_path="./train/r_2"),
+            "frame 2 .*'train/r_2.png' has another transform_matrix in frame 1 .*: one of them is wrong",
+        ),
         (
             lambda d: d["frames"][1].update(transform_matrix=np.transpose(d["frames"][1]["transform_matrix"]).tolist()),
             "frame 1 .*: the last row of transform_matrix must be 0, 0, 0, 1, got .*: the position is its last column",
@@ -135,6 +142,7 @@ def test_every_eighth_photo_is_for_testing_unless_the_file_says(tmp_path):
         (lambda d: d["frames"][0].update(file_path="../../../etc/passwd"), "leaves the scene's folder"),
         (lambda d: d["frames"][0].update(file_path="/etc/passwd"), "leaves the scene's folder"),
         (lambda d: d["frames"][0].update(file_path="a\0b"), "is not a path|does not exist"),
+        (lambda d: d["frames"][0].update(file_path="a" * 5000), "frame 0 .*cannot look for the photo 'aaa.*too long"),
         (lambda d: d["frames"][0].pop("file_path"), "frame 0 of transforms_train.json has no file_path"),
         (lambda d: d.pop("camera_angle_x"), "the focal length is not known"),
         (
@@ -144,6 +152,7 @@ def test_every_eighth_photo_is_for_testing_unless_the_file_says(tmp_path):
         (lambda d: d.update(fl_x="long"), "frame 0 of transforms_train.json: fl_x must be a number"),
         (lambda d: d.update(fl_x=-3.0), "frame 0 of transforms_train.json: focal lengths must be positive"),
         (lambda d: d.update(camera_model="OPENCV_FISHEYE"), "camera_model must be one of .*got 'OPENCV_FISHEYE'"),
+        (lambda d: d.update(is_fisheye=True), "frame 0 .*is_fisheye is set, .*: undistort the photos"),
         (
             lambda d: d["frames"][0].update(k3=0.1),
             "frame 0 of .*: lenses have k1, k2, p1 and p2 here, got k3: undistort",

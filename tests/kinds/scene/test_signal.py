@@ -58,6 +58,15 @@ def test_a_scene_without_held_out_views_says_so(folder):
     assert "list them in transforms_test.json (Blender) or in test_filenames" in opened.notes[0]
 
 
+def test_masks_that_are_not_used_are_noted(folder):
+    path = folder / "transforms_train.json"
+    document = json.loads(path.read_text())
+    document["frames"][1]["mask_path"] = "masks/1.png"
+    path.write_text(json.dumps(document))
+    (note,) = staf.Scene.read(folder).notes
+    assert note.startswith(f"1 of {len(document['frames'])} photos have a mask (mask_path of frame 1 of ")
+
+
 @pytest.mark.parametrize("change", [{"poses": 1.5}, {"focal": 1.1}, {"centre": 1.1}, {"distortion": None}])
 def test_content_is_that_of_photos_and_cameras(change):
     one = scene(train=2, test=0, size=6)

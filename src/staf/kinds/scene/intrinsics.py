@@ -16,6 +16,8 @@ from staf.signals.errors import SignalError
 LENS = ("k1", "k2", "p1", "p2")
 # Terms and models of lenses that are not computed: a photo read without them would be fitted to wrong rays.
 OTHER_LENS = ("k3", "k4", "k5", "k6")
+# Marks of other lenses in files of instant-ngp.
+OTHER_MODELS = ("is_fisheye", "ftheta_p1", "latlong", "equirectangular")
 # Beyond it float32 and pixels have nothing to do with each other.
 LARGEST = 1e18
 CAMERA_MODELS = ("OPENCV", "PINHOLE", "SIMPLE_PINHOLE", "RADIAL", "SIMPLE_RADIAL", "PERSPECTIVE")
@@ -89,6 +91,9 @@ def _lens(document: Mapping[str, object], frame: Frame, height: int, width: int)
             f"{frame.where}: camera_model must be one of {', '.join(CAMERA_MODELS)}, got {str(model)[:40]!r}: "
             "undistort the photos first"
         )
+    other = next((name for name in OTHER_MODELS if frame.numbers.get(name, document.get(name))), None)
+    if other is not None:
+        raise SignalError(f"{frame.where}: {other} is set, and rays are those of a pinhole: undistort the photos first")
     beyond = next((name for name in OTHER_LENS if number(name)), None)
     if beyond is not None:
         raise SignalError(

@@ -38,6 +38,8 @@ class Views:
     pixels: Tensor
     cameras: Cameras
     depths: Tensor | None = None
+    # Sentences about what was found in the file of poses.
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -119,8 +121,19 @@ def read_views(
         pixels, size = load_photos(frames, folder, downscale=downscale, most=most)
         cameras = cameras_of(documents[split], frames, *size).scaled(downscale)
         names = [frame.path.relative_to(folder.resolve()).as_posix() for frame in frames]
-        views[split] = Views(names, torch.from_numpy(pixels), cameras)
+        views[split] = Views(names, torch.from_numpy(pixels), cameras, notes=_notes(frames))
     return views
+
+
+def _notes(frames: Sequence[Frame]) -> tuple[str, ...]:
+    """A sentence where frames have masks, because what those leave out is fitted too."""
+    masked = [frame for frame in frames if frame.numbers.get("mask_path")]
+    if not masked:
+        return ()
+    return (
+        f"{len(masked)} of {len(frames)} photos have a mask (mask_path of {masked[0].where}), which is not used: "
+        "make what it leaves out transparent in the photos",
+    )
 
 
 def read_cameras(path: Path, *, height: int, width: int) -> Cameras:
@@ -172,14 +185,20 @@ def _frames(document: Mapping[str, object], path: Path, folder: Path | None) -> 
 
 
 def _matrix(value: object, where: str) -> np.ndarray:
+    if value is None:
+        raise SignalError(f"{where} has no transform_matrix")
     try:
         matrix = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
         matrix = np.zeros(0)
+    except OverflowError:
+        # Digits of JSON make whole numbers of any size.
+        matrix = np.full((4, 4), np.inf)
     if matrix.shape not in ((4, 4), (3, 4)):
         raise SignalError(f"{where}: transform_matrix must be 4x4 or 3x4 numbers, got shape {matrix.shape}")
-    if not (np.abs(matrix) < LARGEST).all():
-        raise SignalError(f"{where}: transform_matrix must be finite")
+    beyond = matrix[~(np.abs(matrix) < LARGEST)]
+    if len(beyond):
+        raise SignalError(f"{where}: numbers of transform_matrix must be below {LARGEST:g}, got {beyond[0]:g}")
     if len(matrix) == 4 and not np.allclose(matrix[3], (0, 0, 0, 1), atol=LOOSEST):
         last = ", ".join(f"{value:.3g}" for value in matrix[3])
         raise SignalError(
@@ -211,7 +230,10 @@ def _photo_path(name: str, folder: Path, where: str) -> Path:
     candidates = [base, *(base.with_name(base.name + suffix) for suffix in suffixes)]
     # Names whose suffix is written small in one place and large in the other are the same where files were made.
     candidates += [base.with_name(base.stem + change(base.suffix)) for change in (str.lower, str.upper)]
-    found = next((candidate for candidate in candidates if candidate.is_file()), None)
+    try:
+        found = next((candidate for candidate in candidates if candidate.is_file()), None)
+    except OSError as error:
+        raise SignalError(f"{where}: cannot look for the photo {name[:100]!r}: {error.strerror}") from None
     if found is None:
         raise SignalError(f"{where}: the photo {name[:100]!r} does not exist")
     return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from staf.kinds.scene.intrinsics import Frame
 from staf.signals.errors import SignalError
 
@@ -32,8 +34,15 @@ def split_frames(document: Mapping[str, object], frames: Sequence[Frame], folder
 
 
 def check_apart(splits: Mapping[str, Sequence[Frame]], folder: Path) -> None:
-    """Refuse a photo that is fitted and held out at once."""
-    fitted = {frame.path: frame for frame in splits.get("train", ())}
+    """Refuse a photo that is fitted and held out at once, or that has two poses."""
+    fitted: dict[Path, Frame] = {}
+    for frame in splits.get("train", ()):
+        other = fitted.setdefault(frame.path, frame)
+        if not np.array_equal(other.pose, frame.pose):
+            name = frame.path.relative_to(folder.resolve()).as_posix()
+            raise SignalError(
+                f"{frame.where}: the photo {name!r} has another transform_matrix in {other.where}: one of them is wrong"
+            )
     for split, frames in splits.items():
         both = next((frame for frame in frames if split != "train" and frame.path in fitted), None)
         if both is not None:
