@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import torch
 
+import staf.training
 from paper.data.scenes import ball_scene
 from paper.experiments.do_sines_help import STUDY
+from paper.sines import fits
 from paper.sines.arms import ARMS
 from paper.sines.decoders import FEATURES, GRID, grids, scenes
 from paper.sines.equations import HIGHEST, equations, waves
@@ -183,3 +185,27 @@ def test_omega_learns_at_its_own_rate():
         )
         moved.append(float((found.networks[0].activation(0).frequency.detach() - fresh).abs().max()))
     assert moved[1] > 50 * moved[0] > 0
+
+
+def test_networks_that_train_apart_on_a_cpu_end_as_those_that_train_together(monkeypatch):
+    photos = [Image(np.random.default_rng(n).integers(0, 256, (6, 6, 3), np.uint8), name=str(n)) for n in range(3)]
+    problem, sizes = pictures(photos, 6), []
+
+    def train(tasks, fields, *rest, **options):
+        sizes.append(len(fields))
+        return staf.training.train(tasks, fields, *rest, **options)
+
+    def values(points):
+        sizes.clear()
+        monkeypatch.setattr(fits, "CPU_POINTS", points)
+        monkeypatch.setattr(fits, "train", train)
+        return fit_arm(
+            problem, ARMS["5 sines a layer"], width=6, steps=3, seeds=[0, 1], device="cpu", rates=(1e-3,)
+        ).values  # fmt: skip
+
+    together, first = values(4 * 36), list(sizes)
+    apart, then = values(35), list(sizes)
+    assert (first, then) == ([4], [1] * 4)
+    assert together.keys() == apart.keys() == {"1", "2"}
+    for name in apart:
+        assert apart[name] == pytest.approx(together[name], abs=1e-3)
