@@ -45,7 +45,7 @@ def base_of(one: Fits, fits: Sequence[Fits]) -> Fits | None:
     """The frozen sine that an arm is compared with: at the rate of its own search, or else at the same rate."""
     same = of(
         fits, arm=FROZEN, part=one.part, size=one.size, base_width=one.base_width, planned_steps=one.planned_steps,
-        factor=one.factor,
+        factor=one.factor, machine=one.machine,
     )  # fmt: skip
     found = [other for other in same if (other.searched if one.searched else other.rate == one.rate)]
     return found[0] if found else None
