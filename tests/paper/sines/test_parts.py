@@ -106,6 +106,8 @@ def test_parts_whose_data_is_not_given_are_left_out():
     runs = STUDY.sweep(arguments)[1]
     assert {run.part for run in runs} == {name for name, part in PARTS.items() if not part.needs}
     assert not any(ARMS[run.arm].timed_as for run in runs), "equal time is a question of pictures and scenes"
+    arguments.slower = 1.25
+    assert {run.part for run in STUDY.sweep(arguments)[1] if ARMS[run.arm].timed_as} == {run.part for run in runs}
     arguments.parts = ["scenes"]
     with pytest.raises(ValueError, match="--scene"):
         STUDY.sweep(arguments)
