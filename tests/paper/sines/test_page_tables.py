@@ -104,13 +104,28 @@ def test_narrow_networks_are_first_runs():
 
 
 def test_smaller_signals_have_a_table_of_their_own():
-    runs = [_run("grids", "frozen sine", [1.0, 2.0]), _run("grids", "frozen sine", [3.0, 4.0], size=64, search=MANY)]
+    runs = [_run("grids", "frozen sine", [1.0, 2.0], device="cuda")]
+    runs += [_run("grids", "frozen sine", [3.0, 4.0], size=64, search=MANY)]
     runs += [_run("grids", "trained Omega", [4.0, 6.0], size=64, rate=8e-3, search=MANY)]
     assert [row[:3] for row in page_tables(runs)["sines-grids"].rows] == [["frozen sine", "0.002", "1.50"]]
     assert [row[:5] for row in evidence_tables(runs)["sines-small-grids"].rows] == [
         ["frozen sine", "0.002", "3.50", "3.00", ""],
         ["trained Omega", "0.008", "5.00", "4.00", "+1.50 ± 0.50"],
     ]
+
+
+def test_pictures_with_a_searched_rate_show_the_search():
+    runs = [_run("omega0", "frozen sine", [1.0, 2.0], size=96, search=MANY)]
+    runs += [_run("omega0", "trained Omega", [4.0, 6.0], size=96, rate=4e-3, search={"0.004": 5.0, "0.008": 3.5})]
+    runs += [_run("omega0", "5 sines a layer", [9.0, 9.0], size=96)]
+    table = page_tables(runs)["sines-pictures-searched"]
+    assert table.columns[:6] == ["network", "search, 0.002", "search, 0.004", "search, 0.008", "rate", "mean"]
+    assert [row[:6] for row in table.rows] == [
+        ["frozen sine", "1.00", "2.00", "", "0.002", "1.50"],
+        ["trained Omega", "", "5.00", "3.50", "0.004", "5.00"],
+    ], "a rate that was given was not searched"
+    assert table.rows[1][7] == "+3.50 ± 0.50"
+    assert not page_tables(runs)["sines-omega0"].rows, "other sizes are not those of unknown omega0"
 
 
 def test_a_scene_shows_every_rate_and_compares_each_arm_at_the_best_of_the_search():
