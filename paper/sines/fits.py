@@ -130,12 +130,11 @@ def _train(
     if problem.stateful:
         tasks = [copy.deepcopy(task) for task in tasks]
     fields = [problem.fresh(arm, place, width, seed) for place, seed in pairs]
-    execution = Execution(device=torch.device(device))
-    size = len(pairs)
-    if execution.device.type == "cpu":
+    where, size = torch.device(device), len(pairs)
+    if where.type == "cpu":
         size = max(1, CPU_POINTS // (problem.batch or max(task.points for task in tasks)))
     found: list[Result] = []
     for at in range(0, len(pairs), size):
         group = slice(at, at + size)
-        found += train(tasks[group], fields[group], how, execution=execution, progress=False)
+        found += train(tasks[group], fields[group], how, execution=Execution(device=where), progress=False)
     return found
