@@ -35,7 +35,7 @@ NAME = "do-sines-help"
 FACTORS = (1 / 8, 1 / 4, 1 / 2, 2.0, 4.0, 8.0)
 # Codes have arms of their own.
 ALL_PARTS = (*PARTS, *OMEGA0, "codes")
-# Parts in which a frozen sine also gets the training time of trained ones.
+# Parts in which a frozen sine also gets the training time of trained ones; in others where `--slower` is given.
 TIMED = ("pictures", "scenes")
 
 
@@ -175,7 +175,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a step learns P pixels of N faces",
     )
     parser.add_argument(
-        "--slower", type=float, metavar="X", help="steps of the longer arm, as a multiple (default: by measured times)"
+        "--slower",
+        type=float,
+        metavar="X",
+        help="steps of the longer arm, as a multiple (default: by measured times; in pictures and scenes alone)",
     )
     parser.add_argument("--seconds", type=float, default=0.5, metavar="S", help="of a piece of the recording")
     parser.add_argument("--resolution", type=int, default=64, metavar="N", help="voxels of the longest side")
@@ -217,7 +220,8 @@ def sweep(arguments: argparse.Namespace) -> tuple[Sines, list[SinesRun]]:
             runs += [SinesRun(name, arm, seeds, *size, **same) for arm in a.codes if faces]
             continue
         part = PARTS[OMEGA0.get(name, name)]
-        arms = [arm for arm in a.arms if name in TIMED or not ARMS[arm].timed_as]
+        timed = name in TIMED or a.slower is not None
+        arms = [arm for arm in a.arms if timed or not ARMS[arm].timed_as]
         for arm, factor in itertools.product(arms, a.factors if name in OMEGA0 else (1.0,)):
             size, batch = getattr(a, part.size), a.batch if part.optimiser else None
             own = (seeds, a.width, a.steps, size, factor, part.optimiser or a.optimiser, rates, batch)

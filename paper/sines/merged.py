@@ -33,11 +33,11 @@ class Fits:
         omega_rate: of Omega, as a multiple of the rate, if not ours.
         rate: of the fits.
         steps: of the arm itself; more where it is timed as another.
+        machine: `GPU` or `CPU`, whose fits are compared with each other only.
         values: what was measured.
         search: rate to the mean measure of the search; of one rate alone where the signal is its own search.
         search_seeds: rate to how many seeds that mean is of.
         details: of the latest run, with what does not depend on signal and seed.
-        machines: that ran.
         bytes: bits to the bytes of a field with rounded matrices.
         rounded: bits to the PSNR with rounded matrices.
         refined: the same after the steps of what is still float.
@@ -52,11 +52,11 @@ class Fits:
     omega_rate: float | None
     rate: float
     steps: int = 0
+    machine: str = "CPU"
     values: Values = field(default_factory=dict)
     search: dict[str, float] = field(default_factory=dict)
     search_seeds: dict[str, int] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
-    machines: set[str] = field(default_factory=set)
     bytes: dict[str, int] = field(default_factory=dict)
     rounded: dict[str, Values] = field(default_factory=dict)
     refined: dict[str, Values] = field(default_factory=dict)
@@ -86,7 +86,6 @@ class Fits:
             self.search[rate] = (before * self.search.get(rate, 0.0) + now * level) / (before + now)
             self.search_seeds[rate] = before + now
         self.details = details
-        self.machines.add(_machine(result))
         for bits, kept in details.get("quantised", {}).items():
             # Runs of before every seed was quantised have the first one of each signal.
             own = pairs if len(kept["rounded"]) == len(pairs) else pairs[:: len(result.configuration["seeds"])]
@@ -104,11 +103,13 @@ def merged(results: Sequence[RunResult]) -> list[Fits]:
             continue
         place = (
             str(c["arm"]), str(c["part"]), float(c["size"]), int(c["width"]), int(c["steps"]), float(c["factor"]),
-            c.get("omega_rate"), float(result.details["rate"]), int(result.details["steps"]),
+            c.get("omega_rate"), float(result.details["rate"]), int(result.details["steps"]), _machine(result),
         )  # fmt: skip
         found.setdefault(place, Fits(*place)).add(result)
     order = list(ARMS)
-    return sorted(found.values(), key=lambda fits: (fits.omega_rate or 0, order.index(fits.arm), fits.rate))
+    return sorted(
+        found.values(), key=lambda fits: (fits.omega_rate or 0, order.index(fits.arm), fits.rate, fits.machine)
+    )
 
 
 def of(fits: Iterable[Fits], **settings: Any) -> list[Fits]:
@@ -203,5 +204,4 @@ def _flat(values: Iterable[Sequence[float]]) -> list[float]:
 
 
 def _machine(result: RunResult) -> str:
-    machine = result.document.get("machine", "")
-    return str(machine if isinstance(machine, str) else machine.get("gpu") or machine.get("cpu"))
+    return "GPU" if str(result.document.get("device", "")).startswith("cuda") else "CPU"

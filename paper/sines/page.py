@@ -18,6 +18,7 @@ from paper.sines.tables import (
     part_table,
     quantised_table,
     scene_table,
+    searched_table,
 )
 from staf._tables import Table
 
@@ -31,10 +32,14 @@ def page_tables(results: Sequence[RunResult]) -> dict[str, Table]:
     own = {part: of(fits, part=part) for part in TITLES}
     found = {"sines-summary": summary(fits)}
     for part, size in (("pictures", 128), ("recordings", 0.25), ("shapes", 64), ("grids", 128)):
-        found[f"sines-{part}"] = part_table(TITLES[part], told_apart(of(own[part], size=size)))
+        found[f"sines-{part}"] = part_table(TITLES[part], told_apart(of(own[part], size=size, machine="GPU")))
+    searched = [one for one in of(fits, part="omega0", size=96) if one.searched]
+    found["sines-pictures-searched"] = searched_table(TITLES["pictures"], searched)
+    found["sines-shapes-cpu"] = part_table(TITLES["shapes"], told_apart(of(own["shapes"], size=64, machine="CPU")))
+    found["sines-recordings-cpu"] = part_table(TITLES["recordings"], of(fits, part="omega0 sound", size=0.25))
     found["sines-gaps"] = part_table(TITLES["gaps"], own["gaps"])
     found["sines-scenes"] = scene_table(own["scenes"])
-    found["sines-omega0"] = omega0_table(_unknown_omega0(fits, "omega0"), OMEGA0["omega0"])
+    found["sines-omega0"] = omega0_table(_unknown_omega0(fits, "omega0", 64), OMEGA0["omega0"])
     found["sines-bytes"] = bytes_table(fits, refined=True)
     found["sines-budget"] = budget_table(fits)
     found["sines-solved"] = solved_table(fits)
@@ -48,9 +53,9 @@ def evidence_tables(results: Sequence[RunResult]) -> dict[str, Table]:
     fits = [one for one in every if not is_first_run(one)]
     one_rate = [*of(fits, part="omega0", size=128), *of(fits, part="pictures", size=128, rate=2e-3)]
     return {
-        "sines-omega0-means": omega0_means(_unknown_omega0(fits, "omega0")),
-        "sines-omega0-sound": omega0_table(_unknown_omega0(fits, "omega0 sound"), OMEGA0["omega0 sound"]),
-        "sines-omega0-sound-means": omega0_means(_unknown_omega0(fits, "omega0 sound")),
+        "sines-omega0-means": omega0_means(_unknown_omega0(fits, "omega0", 64)),
+        "sines-omega0-sound": omega0_table(_unknown_omega0(fits, "omega0 sound", 0.03), OMEGA0["omega0 sound"]),
+        "sines-omega0-sound-means": omega0_means(_unknown_omega0(fits, "omega0 sound", 0.03)),
         "sines-omega0-one-rate": omega0_means([one for one in one_rate if len(of(one_rate, arm=one.arm)) > 1]),
         "sines-quantised": quantised_table(of(fits, part="pictures", size=128, rate=2e-3)),
         "sines-bytes-rounded": bytes_table(fits, refined=False),
@@ -126,6 +131,6 @@ def first_runs(fits: Sequence[Fits]) -> Table:
     return Table("First runs", columns, rows)
 
 
-def _unknown_omega0(fits: Sequence[Fits], part: str) -> list[Fits]:
+def _unknown_omega0(fits: Sequence[Fits], part: str, size: float) -> list[Fits]:
     """The fits of each factor, each arm at the rate of its own search."""
-    return [one for one in of(fits, part=part) if one.searched]
+    return [one for one in of(fits, part=part, size=size) if one.searched]

@@ -45,7 +45,7 @@ def base_of(one: Fits, fits: Sequence[Fits]) -> Fits | None:
     """The frozen sine that an arm is compared with: at the rate of its own search, or else at the same rate."""
     same = of(
         fits, arm=FROZEN, part=one.part, size=one.size, base_width=one.base_width, planned_steps=one.planned_steps,
-        factor=one.factor,
+        factor=one.factor, machine=one.machine,
     )  # fmt: skip
     found = [other for other in same if (other.searched if one.searched else other.rate == one.rate)]
     return found[0] if found else None
@@ -59,13 +59,25 @@ def gain_of(one: Fits, fits: Sequence[Fits]) -> Values:
 
 def part_table(title: str, fits: Sequence[Fits]) -> Table:
     """A row for each arm and rate."""
+    some = sorted(fits, key=lambda one: (one.size, one.rate))
+    return Table(title, COLUMNS, [_row(one, fits) for one in some])
+
+
+def searched_table(title: str, fits: Sequence[Fits]) -> Table:
+    """A row for each arm: the means of its search by rate, and what it reached with the best of them."""
+    rates = sorted({rate for one in fits for rate in one.search}, key=float)
     rows = []
-    for one in sorted(fits, key=lambda one: (one.size, one.rate)):
-        gains, values = gain_of(one, fits), list(one.values.values())
-        level = [f"{np.mean(values):.2f}", f"{min(values):.2f}"]
-        sizes = [f"{one.details['parameters']:,}", str(one.details["width"]), str(one.details["steps"])]
-        rows.append([one.name, f"{one.rate:g}", *level, mean_and_error(gains), by_signal(gains), won(gains), *sizes])
-    return Table(title, COLUMNS, rows)
+    for one in fits:
+        name, *rest = _row(one, fits)
+        rows.append([name, *(f"{one.search[rate]:.2f}" if rate in one.search else "" for rate in rates), *rest])
+    return Table(title, ["network", *(f"search, {rate}" for rate in rates), *COLUMNS[1:]], rows)
+
+
+def _row(one: Fits, fits: Sequence[Fits]) -> list[str]:
+    gains, values = gain_of(one, fits), list(one.values.values())
+    level = [f"{np.mean(values):.2f}", f"{min(values):.2f}"]
+    sizes = [f"{one.details['parameters']:,}", str(one.details["width"]), str(one.details["steps"])]
+    return [one.name, f"{one.rate:g}", *level, mean_and_error(gains), by_signal(gains), won(gains), *sizes]
 
 
 def scene_table(fits: Sequence[Fits]) -> Table:

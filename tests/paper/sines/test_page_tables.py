@@ -20,13 +20,13 @@ def _run(part, arm, values, *, size=128, rate=2e-3, factor=1.0, search=None, wid
     """A run of signal `a` with as many seeds as values; `values` may name the signals, and `seeds` the seeds."""
     signals = values if isinstance(values, dict) else {"a": values}
     seeds = others.pop("seeds", range(len(next(iter(signals.values())))))
-    omega_rate = others.pop("omega_rate", None)
+    omega_rate, device = others.pop("omega_rate", None), others.pop("device", "cpu")
     configuration = {
         "part": part, "arm": arm, "size": size, "factor": factor, "omega_rate": omega_rate, "steps": steps,
         "width": width, "seeds": list(seeds),
     }  # fmt: skip
     details = {"values": signals, "rate": rate, "search": search or {}, "parameters": 9, "width": width, "steps": steps}
-    document = {"configuration": configuration, "details": details | others, "machine": "CPU", "date": date}
+    document = {"configuration": configuration, "details": details | others, "device": device, "date": date}
     return RunResult(Path("x"), document)
 
 
@@ -40,6 +40,19 @@ def test_runs_of_other_signals_and_seeds_join_and_a_later_one_counts():
     assert found.values == {("a", 0): 1.0, ("a", 1): 5.0, ("a", 2): 6.0, ("b", 0): 9.0}
     assert len(merged([*runs, _run("grids", "frozen sine", [1.0], rate=4e-3)])) == 2
     assert len(merged([*runs, _run("grids", "frozen sine", [1.0], steps=500)])) == 2
+
+
+def test_fits_of_a_gpu_and_of_a_cpu_neither_join_nor_are_compared():
+    runs = [_run("grids", "frozen sine", [1.0, 2.0], device="cuda"), _run("grids", "frozen sine", [5.0, 5.0])]
+    runs += [_run("grids", "5 sines a layer", [2.0, 4.0], device="cuda"), _run("grids", "trained Omega", [5.0, 8.0])]
+    fits = merged(runs)
+    assert [(one.arm, one.machine) for one in fits] == [
+        ("frozen sine", "CPU"), ("frozen sine", "GPU"), ("trained Omega", "CPU"), ("5 sines a layer", "GPU"),
+    ]  # fmt: skip
+    gains = {one.arm: list(gain_of(one, fits).values()) for one in fits if one.arm != "frozen sine"}
+    assert gains == {"trained Omega": [0.0, 3.0], "5 sines a layer": [1.0, 2.0]}
+    (row,) = page_tables(runs)["sines-summary"].rows
+    assert (row[2], row[3], row[-1]) == ("", "+1.50 ±0.50", "1 x 2, 0.002, GPU")
 
 
 def test_the_search_is_the_mean_over_the_seeds_of_all_runs():
@@ -91,13 +104,28 @@ def test_narrow_networks_are_first_runs():
 
 
 def test_smaller_signals_have_a_table_of_their_own():
-    runs = [_run("grids", "frozen sine", [1.0, 2.0]), _run("grids", "frozen sine", [3.0, 4.0], size=64, search=MANY)]
+    runs = [_run("grids", "frozen sine", [1.0, 2.0], device="cuda")]
+    runs += [_run("grids", "frozen sine", [3.0, 4.0], size=64, search=MANY)]
     runs += [_run("grids", "trained Omega", [4.0, 6.0], size=64, rate=8e-3, search=MANY)]
     assert [row[:3] for row in page_tables(runs)["sines-grids"].rows] == [["frozen sine", "0.002", "1.50"]]
     assert [row[:5] for row in evidence_tables(runs)["sines-small-grids"].rows] == [
         ["frozen sine", "0.002", "3.50", "3.00", ""],
         ["trained Omega", "0.008", "5.00", "4.00", "+1.50 ± 0.50"],
     ]
+
+
+def test_pictures_with_a_searched_rate_show_the_search():
+    runs = [_run("omega0", "frozen sine", [1.0, 2.0], size=96, search=MANY)]
+    runs += [_run("omega0", "trained Omega", [4.0, 6.0], size=96, rate=4e-3, search={"0.004": 5.0, "0.008": 3.5})]
+    runs += [_run("omega0", "5 sines a layer", [9.0, 9.0], size=96)]
+    table = page_tables(runs)["sines-pictures-searched"]
+    assert table.columns[:6] == ["network", "search, 0.002", "search, 0.004", "search, 0.008", "rate", "mean"]
+    assert [row[:6] for row in table.rows] == [
+        ["frozen sine", "1.00", "2.00", "", "0.002", "1.50"],
+        ["trained Omega", "", "5.00", "3.50", "0.004", "5.00"],
+    ], "a rate that was given was not searched"
+    assert table.rows[1][7] == "+3.50 ± 0.50"
+    assert not page_tables(runs)["sines-omega0"].rows, "other sizes are not those of unknown omega0"
 
 
 def test_a_scene_shows_every_rate_and_compares_each_arm_at_the_best_of_the_search():
@@ -196,11 +224,11 @@ def test_the_first_arm_is_clearly_ahead_of_the_others(omega, sines, first):
 def test_the_summary_says_how_many_fits_and_how_the_rate_was_found():
     values = {"frozen sine": [1.0, 2.0, 3.0], "trained Omega": [1.5, 2.6, 3.5], "5 sines a layer": [1.0, 3.0, 2.0]}
     values["5 sines a neuron"] = [0.0, 1.1, 2.0]
-    runs = [_run("grids", arm, own, rate=2e-3) for arm, own in values.items()]
+    runs = [_run("grids", arm, own, rate=2e-3, device="cuda") for arm, own in values.items()]
     (row,) = page_tables(runs)["sines-summary"].rows
     assert row[0] == "behind a hash grid, 128x128"
     assert row[2:5] == ["**+0.53 ±0.03**", "+0.00 ±0.58", "**-0.97 ±0.03**"], "bold is clear, above or below"
-    assert row[-1] == "1 x 3, 0.002, CPU"
+    assert row[-1] == "1 x 3, 0.002, GPU"
 
 
 def test_questions_have_titles_of_their_own():

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import torch
 
+import staf.training
 from paper.data.scenes import ball_scene
 from paper.experiments.do_sines_help import STUDY
+from paper.sines import fits
 from paper.sines.arms import ARMS
 from paper.sines.decoders import FEATURES, GRID, grids, scenes
 from paper.sines.equations import HIGHEST, equations, waves
@@ -104,6 +106,8 @@ def test_parts_whose_data_is_not_given_are_left_out():
     runs = STUDY.sweep(arguments)[1]
     assert {run.part for run in runs} == {name for name, part in PARTS.items() if not part.needs}
     assert not any(ARMS[run.arm].timed_as for run in runs), "equal time is a question of pictures and scenes"
+    arguments.slower = 1.25
+    assert {run.part for run in STUDY.sweep(arguments)[1] if ARMS[run.arm].timed_as} == {run.part for run in runs}
     arguments.parts = ["scenes"]
     with pytest.raises(ValueError, match="--scene"):
         STUDY.sweep(arguments)
@@ -183,3 +187,27 @@ def test_omega_learns_at_its_own_rate():
         )
         moved.append(float((found.networks[0].activation(0).frequency.detach() - fresh).abs().max()))
     assert moved[1] > 50 * moved[0] > 0
+
+
+def test_networks_that_train_apart_on_a_cpu_end_as_those_that_train_together(monkeypatch):
+    photos = [Image(np.random.default_rng(n).integers(0, 256, (6, 6, 3), np.uint8), name=str(n)) for n in range(3)]
+    problem, sizes = pictures(photos, 6), []
+
+    def train(tasks, fields, *rest, **options):
+        sizes.append(len(fields))
+        return staf.training.train(tasks, fields, *rest, **options)
+
+    def values(points):
+        sizes.clear()
+        monkeypatch.setattr(fits, "CPU_POINTS", points)
+        monkeypatch.setattr(fits, "train", train)
+        return fit_arm(
+            problem, ARMS["5 sines a layer"], width=6, steps=3, seeds=[0, 1], device="cpu", rates=(1e-3,)
+        ).values  # fmt: skip
+
+    together, first = values(4 * 36), list(sizes)
+    apart, then = values(35), list(sizes)
+    assert (first, then) == ([4], [1] * 4)
+    assert together.keys() == apart.keys() == {"1", "2"}
+    for name in apart:
+        assert apart[name] == pytest.approx(together[name], abs=1e-3)
