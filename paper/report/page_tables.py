@@ -87,7 +87,11 @@ def tables(name: str) -> dict[str, Table]:
     if name == "audio":
         return {name: without_seconds(module.table(results))}
     if name == "nerf":
-        return {name: next(map(without_seconds, module.scene_tables(results)), Table(module.NAME, [], []))}
+        parts = {name: module.of_the_paper(results), f"{name}-finer": module.of_finer(results)}
+        return {
+            part: next(map(without_seconds, module.scene_tables(found)), Table(part, [], []))
+            for part, found in parts.items()
+        }
     if name in image_tables.STUDIES:
         study = module.STUDY
         return image_tables.study_tables(study, results or read(study.reads))
