@@ -91,10 +91,11 @@ def open(
 
 def _forced(source: np.ndarray | Tensor, name: str | None, kind: Kind) -> Signal:
     """An array as the kind that was asked for though its shape is another's, or the reason why it cannot be."""
-    for layout in kind.layouts if kind.opens is not None else ():
-        signal = resolve(kind.opens)(source, name, layout)
-        if signal is not None:
-            return signal
+    if kind.opens is not None:
+        for layout in kind.layouts:
+            signal = resolve(kind.opens)(source, name, layout)
+            if signal is not None:
+                return signal
     raise SignalError(
         f"an array of shape {tuple(source.shape)} is not opened as kind {kind.name!r}: use {kind.class_name}(...)"
     )
