@@ -75,6 +75,12 @@ def test_an_interrupted_comparison_goes_on(staf, picture, here, monkeypatch):
     assert finished.exists()
 
 
+def test_kinds_that_cannot_be_drawn_are_refused(staf, here):
+    np.save("line.npy", np.arange(9.0))
+    said = staf("compare", "line.npy", "--steps", 1).refused()
+    assert "compare draws images, videos, recordings, meshes and scenes, and line.npy is of kind grid" in said
+
+
 def test_unknown_models_are_refused_before_any_training(staf, picture, here):
     assert "did you mean 'finer'" in staf("compare", picture, "--models", "siren", "finr").refused()
     assert not (here / "runs").exists()

@@ -135,3 +135,18 @@ def test_finer_without_biases_is_no_faster_at_the_ends_than_the_others():
 
 def np_image() -> staf.Image:
     return staf.Image(np.zeros((100, 100, 3), np.uint8))
+
+
+def test_mini_batches_of_recordings_on_a_cpu_have_a_rate_of_their_own():
+    audio = recording(11.0)
+    own = NETWORKS["staf"].rates.audio_mini_batch
+    many, few = (plan(audio, Budget(steps=steps), device="cpu") for steps in (150, 50))
+    assert (many.recipe.batch, many.recipe.rate, many.recipe.matrix_rate) == (8192, own, own)
+    assert "searched for staf on short recordings, on a CPU" in many.reasons["rate"]
+    assert few.recipe.rate == NETWORKS["staf"].rates.full_batch / 2
+    assert plan(audio, Budget(seconds=60), device="cpu").recipe.rate == own
+    assert plan(recording(2.0), Budget(steps=150), device="cpu").recipe.rate != own
+    # Without weights enough for each sample, the rate of any mini-batch.
+    for crowded in (recording(50.0), recording(25.0, channels=2)):
+        assert plan(crowded, Budget(steps=150), device="cpu").recipe.rate == few.recipe.rate
+    assert plan(audio, Budget(steps=150), device="cpu", model="siren").recipe.rate == 5e-4

@@ -37,7 +37,7 @@ class CompareShared(FitOptions):
     """Options of `staf compare` for every kind of signal."""
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
-    """An image, a recording, a mesh, or the folder of a scene."""
+    """An image, a video, a recording, a mesh, or the folder of a scene."""
     models: Annotated[tuple[str, ...], arg(metavar="NAME...", help=f"Among {', '.join(MODEL_NAMES)}.")] = (
         "staf",
         "siren",
@@ -70,7 +70,9 @@ def run(options: Compare, terminal: Terminal) -> int:
         with edge():
             image = sampled(options.resolution)
     if image.view.picture() is None and type(image.view).comparison is View.comparison:
-        raise UserError(f"compare draws images, recordings, meshes and scenes, and {options.file} is of {image.kind}")
+        raise UserError(
+            f"compare draws images, videos, recordings, meshes and scenes, and {options.file} is of kind {image.kind}"
+        )
     device, budget = options.device_name(), options.budget()
     models = list(dict.fromkeys(options.models))
     if not models:

@@ -33,23 +33,23 @@ def open(
     layout: str | None = None,
     max_pixels: int = MAX_PIXELS,
 ) -> Any:
-    """Open a signal: a file (its format is detected from its first bytes), an array, a tensor or a Pillow image.
+    """Opens a signal by what it is: a file (told by its first bytes, not its suffix), an array, a tensor, a picture.
 
-    Arrays (h, w) and (h, w, 1 to 4 channels) are images. Arrays of any other shape are grids of 1 to 4 axes, where a
-    last axis of at most 16 entries is taken as channels. `kind` and `layout` override this.
+    Arrays (h, w) and (h, w, 1 to 4 channels) are images. Arrays of any other shape are grids: 1 to 4 axes, and a last
+    axis of at most 16 entries is taken as channels. `kind` and `layout` say otherwise.
 
     Args:
-        source: a path; a URL that fsspec opens (`staf[cluster]`); a NumPy array; a tensor; a Pillow image; or a signal,
-            which is returned unchanged.
-        name: its name; by default that of the file without its suffix, or the name of the kind.
-        kind: the kind of signal ("image", "grid", ...) if the data could be of several.
-        layout: for images "hwc" or "chw". Arrays are (h, w, c) by default; in a tensor, the channel axis is the first
-            or last axis, the one of size 1 to 4, and if both are, this argument is required. For grids "channels-last",
-            "channels-first" or "no-channels". Not for files.
-        max_pixels: files with more pixels (audio: samples) are refused before they are decoded.
+        source: a path; a URL that fsspec opens (`staf[cluster]`); a numpy array; a tensor; a Pillow image; a signal,
+            which comes back as it is.
+        name: what to call it; by default the file's name without its suffix, or the name of its kind.
+        kind: the kind of signal ("image", "grid", ...) where the data could be of several.
+        layout: for images "hwc" or "chw": arrays are (h, w, c) unless told otherwise; for a tensor the channels are the
+            one axis, first or last, of size 1 to 4, and where both are this argument is required. For grids
+            "channels-last", "channels-first" or "no-channels". Not for files.
+        max_pixels: files whose header announces more pixels (audio: samples) are refused before anything is decoded.
 
     Raises:
-        SignalError: a problem that the user can solve, in one sentence.
+        SignalError: whatever the user can act on, in one sentence.
 
     >>> open(np.zeros((2, 3), np.uint8)), open(np.zeros((2, 3), np.uint8), kind="grid")
     (Image('image', 3x2 grey, uint8), Grid('grid', 2x3, 1 channel, uint8))
@@ -92,9 +92,8 @@ def open(
 def _forced(source: np.ndarray | Tensor, name: str | None, kind: Kind) -> Signal:
     """An array as the kind that was asked for though its shape is another's, or the reason why it cannot be."""
     if kind.opens is not None:
-        open_array = resolve(kind.opens)
         for layout in kind.layouts:
-            signal = open_array(source, name, layout)
+            signal = resolve(kind.opens)(source, name, layout)
             if signal is not None:
                 return signal
     raise SignalError(

@@ -5,7 +5,7 @@ import pytest
 
 from staf.kinds import Shape
 from staf.kinds.shape.mesh import Mesh
-from staf.kinds.shape.picture import camera_of, draw
+from staf.kinds.shape.picture import MOST_MEETING, camera_of, corner_normals, draw, look
 from staf.signals import SignalError
 from tests.kinds.solids import box, moved, sphere, together, torus
 
@@ -79,3 +79,49 @@ def test_a_shape_draws_itself():
 def test_what_cannot_be_drawn_is_said(how, message):
     with pytest.raises(SignalError, match=message):
         draw(box(), **how)
+
+
+def shades(mesh: Mesh) -> np.ndarray:
+    """The different normals that are seen of a mesh."""
+    normals = look(mesh, size=64, azimuth=40, elevation=35).normals
+    assert np.allclose(np.linalg.norm(normals, axis=1), 1)
+    return np.unique(normals.round(6), axis=0)
+
+
+def test_an_edge_is_sharp_and_a_curve_is_smooth():
+    assert len(shades(box())) == 3
+    assert len(shades(sphere(2))) > 1000
+    # The sides of a prism of 40 and its two ends: around the sides it is smooth, along them nothing changes.
+    prism = shades(cylinder(40))
+    camera = camera_of(40, 35, "y")
+    upright = np.abs((prism @ camera)[:, 2])
+    assert set(upright.round(4).tolist()) == {0.0, 1.0}
+    assert (upright < 0.5).sum() > 100
+
+
+def test_a_tip_where_many_faces_meet_keeps_their_normals():
+    mesh = cylinder(2 * MOST_MEETING)
+    tip = mesh.vertices.copy()
+    tip[-1, 2] += 3
+    cone = Mesh(tip, mesh.faces)
+    shown = np.flatnonzero((cone.faces == len(tip) - 1).any(1))
+    corner = np.argmax(cone.faces[shown] == len(tip) - 1, axis=1)
+    found = corner_normals(cone, shown)[np.arange(len(shown)), corner]
+    assert np.allclose(found, cone.face_normals()[shown])
+
+
+def cylinder(sides: int) -> Mesh:
+    """A prism around z from -1 to 1; its last vertex is the middle of the upper end."""
+    angle = 2 * np.pi * np.arange(sides) / sides
+    ring = np.stack([np.cos(angle), np.sin(angle)], 1)
+    low, high = (np.column_stack([ring, np.full(sides, z)]) for z in (-1.0, 1.0))
+    a, b = np.arange(sides), np.roll(np.arange(sides), -1)
+    ends = 2 * sides, 2 * sides + 1
+    faces = [
+        (a, b, b + sides),
+        (a, b + sides, a + sides),
+        (b, a, a * 0 + ends[0]),
+        (a + sides, b + sides, a * 0 + ends[1]),
+    ]
+    vertices = np.concatenate([low, high, [[0, 0, -1.0], [0, 0, 1.0]]])
+    return Mesh(vertices, np.concatenate([np.stack(part, 1) for part in faces]))

@@ -20,6 +20,8 @@ WEIGHTS_PER_SAMPLE = 0.64
 # Samples for each parameter up to which a recording is held. A quarter of a second of a cello (STAF of 48, 32 and 24
 # neurons, 800 steps, CPU, seed 0) ends at 49.9, 33.4 and 24.6 dB with 1.5, 3.3 and 5.7 of them.
 HOLDS = 4
+# Weights for each sample from which on mini-batches gain by a lower rate; docs/recipes.md has what was measured.
+ROOM = 6
 
 
 def optimiser(s: Situation) -> Choice:
@@ -32,10 +34,18 @@ def rate(s: Situation) -> Choice:
     rates = s.spec.rates
     if rules.uses_soap(s):
         return rules.learning_rate(rates.audio_soap, rules.found_for(s))
+    if rates.audio_mini_batch is not None and s.batch is not None and s.on_cpu and has_room(s):
+        return rules.learning_rate(rates.audio_mini_batch, f"searched for {s.spec.name} on short recordings, on a CPU")
     if s.batch is not None or rates.audio_factor == 1:
         return rules.usual_rate(s)
     why = f"{rules.found_for(s)} times {rates.audio_factor:g}, because at higher rates the field falls to silence"
     return rules.learning_rate(rates.full_batch * rates.audio_factor, why)
+
+
+def has_room(s: Situation) -> bool:
+    """Whether there are steps enough, and weights enough for each sample, for a recording to be held to its noise."""
+    parameters = s.parameters("rate", "size", "activation")
+    return not rules.is_short(s) and parameters >= ROOM * s.points * int(s.source.out_features)
 
 
 def size(s: Situation) -> Choice:

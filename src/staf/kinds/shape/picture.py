@@ -20,8 +20,12 @@ AMBIENT = 0.16
 FILLED = 0.94
 # Samples a pixel is averaged over, along each axis.
 SAMPLES = 2
-# At silhouettes smooth normals turn away from the eye; creases beyond this cosine keep their own face's normal.
-CREASE = 0.4
+# At silhouettes smooth normals turn away from the eye: beyond this cosine a sample has its own face's normal.
+TURNED = 0.4
+# Faces that meet with a smaller cosine of their normals, at more than 40 degrees, meet in an edge and not in a curve.
+CREASE = 0.766
+# Corners where more faces meet, such as the tip of a cone, have the normal of each face.
+MOST_MEETING = 64
 
 
 class Seen(NamedTuple):
@@ -145,13 +149,47 @@ def _nearest(
 
 
 def _normals(mesh: Mesh, camera: np.ndarray, face: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    smooth = _blend(mesh.vertex_normals(), mesh.faces, face, weights)
-    flat = mesh.face_normals()[face]
-    agree = (smooth * flat).sum(1) > CREASE * np.linalg.norm(smooth, axis=1)
+    shown, face = np.unique(face, return_inverse=True)
+    smooth = (corner_normals(mesh, shown)[face] * weights[:, :, None]).sum(1)
+    flat = mesh.face_normals()[shown][face]
+    agree = (smooth * flat).sum(1) > TURNED * np.linalg.norm(smooth, axis=1)
     normals = np.where(agree[:, None], smooth, flat) @ camera.T
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
     # Whatever is seen faces the eye, also the inner side of an open surface.
     return np.where(normals[:, 2:] < 0, -normals, normals)
+
+
+def corner_normals(mesh: Mesh, shown: np.ndarray) -> np.ndarray:
+    """Unit normals (k, 3, 3) at the corners of the faces `shown` (k): of the faces around each that meet it in a curve.
+
+    >>> from staf.kinds.shape.mesh import Mesh
+    >>> roof = Mesh(np.array([[0, 0, 0], [0, 1, 0], [1, 0, -1], [-1, 0, -1.0]]), np.array([[0, 2, 1], [0, 1, 3]]))
+    >>> np.round(corner_normals(roof, np.arange(2))[:, 0], 2).tolist()
+    [[0.71, 0.0, 0.71], [-0.71, 0.0, 0.71]]
+    """
+    areas, units, means = mesh.face_normals(unit=False), mesh.face_normals(), mesh.vertex_normals()
+    normals = means[mesh.faces[shown]]
+    # Where all faces around a vertex lie near their mean, no two of them meet in an edge.
+    near = (means[mesh.faces] * units[:, None]).sum(-1) > np.cos(np.arccos(CREASE) / 2)
+    bent = np.zeros(len(mesh.vertices), bool)
+    bent[mesh.faces[~near]] = True
+    row, corner = np.nonzero(bent[mesh.faces[shown]])
+    own = shown[row]
+    vertex = mesh.faces[own, corner]
+    # The faces around each vertex, one after the other.
+    around = np.argsort(mesh.faces.ravel(), kind="stable") // 3
+    count = np.bincount(mesh.faces.ravel(), minlength=len(mesh.vertices))
+    first = np.cumsum(count) - count
+    total = np.zeros((len(row), 3))
+    for k in range(min(MOST_MEETING, int(count[bent].max(initial=0)))):
+        there = np.flatnonzero((k < count[vertex]) & (count[vertex] <= MOST_MEETING))
+        other = around[first[vertex[there]] + k]
+        joined = (units[other] * units[own[there]]).sum(1) > CREASE
+        total[there[joined]] += areas[other[joined]]
+    alone = ~total.any(1)
+    total[alone] = units[own[alone]]
+    normals[row, corner] = total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-300)
+    return normals
 
 
 def _blend(values: np.ndarray, faces: np.ndarray, face: np.ndarray, weights: np.ndarray) -> np.ndarray:

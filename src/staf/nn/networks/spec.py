@@ -29,6 +29,8 @@ class Rates:
         mini_batch: Adam and Muon on mini-batches of pictures on a CPU, for few steps and for many, from the same search
             for every network (docs/results/data/cpu-rates.csv); half of `full_batch` if not given.
         audio_factor: the rate of Adam and Muon on full batches of audio, as a multiple of `full_batch`.
+        audio_mini_batch: Adam and Muon on mini-batches of short recordings on a CPU, for many steps; half of
+            `full_batch` if not given.
         audio_soap: SOAP on audio; two thirds of `soap` if not given.
 
     >>> Rates(1e-3).audio_soap == Rates(1e-3).soap * 2 / 3
@@ -42,6 +44,7 @@ class Rates:
     medium: float | None = None
     mini_batch: tuple[float, float] | None = None
     audio_factor: float = 1.0
+    audio_mini_batch: float | None = None
     # SOAP on full batches of audio. Half a second of the paper's recording, width 64, 500 steps: STAF at 5e-4, 1e-3,
     # 2e-3 ends at 54.5, 55.0 and 55.5 dB, by Muon at 1.5e-3 at 53.2; one second, width 96, 300 steps: at 1e-3, 2e-3 and
     # 3e-3 at 55.4, 56.0 and 56.1 dB, by Muon at 3e-3 at 54.8.

@@ -156,6 +156,8 @@ SPEC = NetworkSpec(
         # sines of 200 to 1,600 Hz alike; at 2.1e-3 it ends at 75.3 dB, at 1.5e-3 74.3, at 1e-3 68.5, at 6e-4 66.0.
         # SIREN's own 1e-3 gives 70.4.
         audio_factor=0.5,
+        # By `python -m benchmarks.sweeps.cpu_sound_rates`.
+        audio_mini_batch=5e-4,
     ),
     first_layer=SineLayer(spreads=True),
     restoration={
