@@ -30,8 +30,7 @@ GRID = {
     "cuda": {"log2_entries": 19, "levels": 16, "finest": 2048},
 }
 # Cells of the finest level along the side of a pixel, at least; of lego's photos that were left out, 1024 cells show
-# 34.8 dB after 9 s, and 2048 cells 34.5 dB; after 15 s they show 35.7 dB, and 512 cells 35.5 dB. On a CPU photos of
-# 48x48 gain by 128 cells in place of 256 (docs/results/scenes.md, "Scenes of other kinds").
+# 34.8 dB after 9 s, and 2048 cells 34.5 dB; after 15 s they show 35.7 dB, and 512 cells 35.5 dB.
 CELLS_PER_PIXEL, LEAST_CELLS = 2.0, 128
 # A long fit on a GPU has four rays for each pixel or, where samples of a ray are farther apart than pixels, four times
 # as many pixels in a step; it is long from so many seconds for each pixel of the photos on. Views of lego's validation
@@ -55,7 +54,8 @@ def rules(network: str) -> dict[str, Rule | None]:
 def grid_network(s: Situation) -> Choice:
     """A hash grid and two small perceptrons of the model's layers."""
     size = dict(GRID[_device(s)])
-    size["finest"] = min(size["finest"], finest_cells(s.signal))
+    if not s.on_cpu:
+        size["finest"] = min(size["finest"], finest_cells(s.signal))
     settings = _settings(s, "radiance_grid")
     reason = (
         f"a hash grid of {size['levels']} levels up to {size['finest']} cells a side, and perceptrons of {s.spec.name} "
