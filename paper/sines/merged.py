@@ -163,9 +163,19 @@ def student(count: int) -> float:
 
 
 def is_positive(gains: Values) -> bool:
-    """Whether the mean difference is above zero at 95%."""
-    values = np.array(list(gains.values()))
-    return bool(len(values) > 1 and values.mean() > student(len(values)) * standard_error(values))
+    """Whether the mean difference is above zero at 95%, by one mean for each seed: a seed starts alike on all signals.
+
+    >>> three = {("a", 0): 1.0, ("a", 1): 0.1, ("a", 2): 1.0}
+    >>> is_positive(three), is_positive(three | {("b", seed): value for (_, seed), value in three.items()})
+    (False, False)
+    >>> is_positive(three | {("a", seed + 3): value for (_, seed), value in three.items()})
+    True
+    """
+    seeds: dict[int, list[float]] = {}
+    for (_, seed), value in gains.items():
+        seeds.setdefault(seed, []).append(value)
+    means = np.array([np.mean(some) for some in seeds.values()])
+    return bool(len(means) > 1 and means.mean() > student(len(means)) * standard_error(means))
 
 
 def won(gains: Values) -> str:
