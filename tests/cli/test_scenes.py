@@ -63,6 +63,14 @@ def test_a_reported_command_repeats_the_fit(staf, folder, here):
     assert measures[0] == measures[1]
 
 
+def test_missing_photos_are_refused_or_left_out(staf, folder):
+    (folder / "train" / "r_1.png").unlink()
+    assert "(1 of 5 photos is missing)" in staf("fit", folder, *TINY).refused()
+    ran = staf("fit", folder, *TINY, "--skip-missing")
+    assert ran.code == 0
+    assert "note: frame 1 of transforms_train.json: the photo './train/r_1' does not exist (1 of 5" in ran.err
+
+
 def test_views_paths_and_given_cameras(staf, field, folder, here):
     assert staf("render", field).out.strip() == "run/model-views.png: 2 views of 8x8 pixels"
     assert staf("render", field, "--views", "1", "--size", "6x4", "--subpixels", 2, "-o", "one.png").code == 0

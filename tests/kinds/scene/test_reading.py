@@ -88,6 +88,45 @@ def test_one_of_width_and_height_is_enough(folder):
     assert cameras.centre[0].tolist() == [12, 14]
 
 
+def test_photos_that_do_not_exist_are_left_out_when_asked(folder):
+    (folder / "train" / "r_1.png").unlink()
+    (folder / "train" / "r_4.png").unlink()
+    with pytest.raises(
+        SignalError, match=r"frame 1 .*r_1' does not exist \(2 of 8 photos are missing\): .*--skip-missing"
+    ):
+        read_views(folder)
+    views = read_views(folder, skip_missing=True)
+    assert views["train"].names == [f"train/r_{i}.png" for i in (0, 2, 3, 5)]
+    assert torch.equal(views["train"].cameras.poses, procedural.around(6).poses.double()[[0, 2, 3, 5]])
+    (note,) = views["train"].notes
+    assert "2 of 8 photos are missing and left out" in note
+
+
+def test_without_any_photo_nothing_is_left_out(folder):
+    for photo in (folder / "train").iterdir():
+        photo.unlink()
+    with pytest.raises(SignalError, match=r"no photos to fit: frame 0 .*6 of 8 photos are missing"):
+        read_views(folder, skip_missing=True)
+    for photo in (folder / "test").iterdir():
+        photo.unlink()
+    assert list(read_views(procedural.write_blender(folder / "other"), skip_missing=True)) == ["train", "test"]
+
+
+def test_a_scene_without_held_out_photos_says_so(folder):
+    for photo in (folder / "test").iterdir():
+        photo.unlink()
+    scene = staf.Scene.read(folder, skip_missing=True)
+    assert scene.test is None
+    assert any("2 of 8 photos are missing and left out" in note for note in scene.notes)
+    assert any("no views are held out" in note for note in scene.notes)
+
+
+def test_photos_of_a_split_that_is_not_used_need_not_exist(folder):
+    document = json.loads((folder / "transforms_test.json").read_text())
+    (folder / "transforms_val.json").write_text(json.dumps(document).replace("./test/", "./val/"))
+    assert {split: len(part) for split, part in read_views(folder).items()} == {"train": 6, "test": 2}
+
+
 @pytest.mark.parametrize("written", [".\\train\\r_{}", "train\\r_{}.png", "train/r_{}.PNG"])
 def test_paths_as_other_systems_write_them(folder, written):
     change(folder, lambda d: [f.update(file_path=written.format(i)) for i, f in enumerate(d["frames"])])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import torch
 
+import staf
 from staf.kinds.scene import view as scene_view
+from tests.kinds.scene import procedural
 from tests.kinds.scene.small import scene
 
 
@@ -35,3 +37,13 @@ def test_a_scene_of_arrays_cannot_be_repeated_by_a_command():
     view = scene(train=2, test=1, size=6).view
     assert view.command_options({}) is None
     assert view.python({}) == "your_signal"
+
+
+def test_a_fit_with_missing_photos_is_repeated_without_them(tmp_path):
+    folder = procedural.write_blender(tmp_path, train=3, test=1, size=6)
+    assert "--skip-missing" not in staf.Scene.read(folder).view.command_options({})
+    (folder / "train" / "r_1.png").unlink()
+    found = staf.Scene.read(folder, skip_missing=True)
+    assert "--skip-missing" in found.view.command_options({})
+    again = eval(found.view.python({}), {"staf": staf})
+    assert again.train.names == ["train/r_0.png", "train/r_2.png"]

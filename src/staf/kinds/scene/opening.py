@@ -37,9 +37,10 @@ def opened(
     centre: Sequence[float] | None,
     half: float | None,
     max_pixels: int | None,
+    skip_missing: bool,
 ) -> Opened:
     """The folder of a scene; what is not given follows from its photos and cameras, see `Scene.read`."""
-    views = read_views(folder, downscale=downscale, max_pixels=max_pixels)
+    views = read_views(folder, downscale=downscale, max_pixels=max_pixels, skip_missing=skip_missing)
     train, test = views["train"], views.get("test", views.get("val"))
     if is_empty(train.pixels):
         raise SignalError("every pixel of the photos is transparent: there is nothing to fit")

@@ -40,6 +40,8 @@ class Opened(FitKind):
     """Number of samples along the diagonal of the box (default: about one per pixel, up to 1024)."""
     subpixels: Count = None
     """Rays along each side of a pixel; their mean is its colour (default: 2 in long fits on a GPU, otherwise 1)."""
+    skip_missing: Flag = False
+    """Leave out frames whose photos do not exist, which is an error otherwise."""
     max_pixels: Count = None
     """Refuse scenes whose photos together have more pixels than this, after --downscale."""
 
@@ -60,6 +62,7 @@ class Opened(FitKind):
                 centre=self.centre,
                 half=self.half,
                 max_pixels=self.max_pixels,
+                skip_missing=self.skip_missing,
             )
         except (OSError, ValueError) as error:
             raise SignalError(f"cannot open {str(path)!r}: {error}") from error
@@ -79,7 +82,7 @@ class Fit(Opened):
     def resume_hint(self) -> str | None:
         return (
             "the interrupted fit was started with other photos or cameras: give the same folder, and --downscale, "
-            "--background, --centre, --half, --ray-samples, --subpixels and --network as they were then"
+            "--skip-missing, --background, --centre, --half, --ray-samples, --subpixels and --network as they were then"
         )
 
 

@@ -80,13 +80,19 @@ def find_transforms(folder: Path) -> dict[str, Path]:
 
 
 def read_views(
-    folder: Path, *, splits: Sequence[str] | None = None, downscale: int = 1, max_pixels: int | None = None
+    folder: Path,
+    *,
+    splits: Sequence[str] | None = None,
+    downscale: int = 1,
+    max_pixels: int | None = None,
+    skip_missing: bool = False,
 ) -> dict[str, Views]:
     """The photos of some `splits` of a scene's folder; by default `train` and `test`, or `val` where no test is.
 
     A file without splits may name them (`train_filenames`, `test_filenames`); otherwise every eighth photo is for
     testing. `max_pixels` bounds the pixels of each photo as it is read, and of all together as they are kept,
-    `downscale` times smaller; it is compared with their headers before any is decoded.
+    `downscale` times smaller; it is compared with their headers before any is decoded. Photos that do not exist are
+    refused, or left out with `skip_missing`.
     """
     most = MOST_TOGETHER if max_pixels is None else max_pixels
     files = find_transforms(folder)
@@ -115,14 +121,34 @@ def read_views(
     check_apart(found, folder)
     wanted = splits or ("train", "test" if "test" in found else "val")
     found = {split: frames for split, frames in found.items() if split in wanted}
+    found, missing = _present(found, skip_missing=skip_missing)
     check_pixels([frame for part in found.values() for frame in part], folder, downscale=downscale, most=most)
     views: dict[str, Views] = {}
     for split, frames in found.items():
         pixels, size = load_photos(frames, folder, downscale=downscale, most=most)
         cameras = cameras_of(documents[split], frames, *size).scaled(downscale)
         names = [frame.path.relative_to(folder.resolve()).as_posix() for frame in frames]
-        views[split] = Views(names, torch.from_numpy(pixels), cameras, notes=_notes(frames))
+        views[split] = Views(names, torch.from_numpy(pixels), cameras, notes=(*missing, *_notes(frames)))
     return views
+
+
+def _present(splits: Mapping[str, Sequence[Frame]], *, skip_missing: bool) -> tuple[dict[str, list[Frame]], list[str]]:
+    """The frames whose photos exist, by split, and a sentence on the others; an error unless `skip_missing`."""
+    present = {split: [frame for frame in frames if frame.path.is_file()] for split, frames in splits.items()}
+    absent = [frame for frames in splits.values() for frame in frames if not frame.path.is_file()]
+    if not absent:
+        return present, []
+    first, total = absent[0], sum(map(len, splits.values()))
+    named = f"{first.where}: the photo {str(first.numbers['file_path'])[:100]!r} does not exist"
+    count = f"{len(absent)} of {total} photos {'is' if len(absent) == 1 else 'are'} missing"
+    if not skip_missing:
+        raise SignalError(
+            f"{named} ({count}): add it, or leave out the frames without photos by --skip-missing "
+            "(staf.Scene.read(folder, skip_missing=True))"
+        )
+    if not present.get("train", True):
+        raise SignalError(f"there are no photos to fit: {named} ({count})")
+    return {split: frames for split, frames in present.items() if frames}, [f"{named} ({count} and left out)"]
 
 
 def _notes(frames: Sequence[Frame]) -> tuple[str, ...]:
@@ -217,7 +243,7 @@ def _matrix(value: object, where: str) -> np.ndarray:
 
 
 def _photo_path(name: str, folder: Path, where: str) -> Path:
-    """The photo of a frame, with or without its suffix; never outside of the scene's folder."""
+    """The photo of a frame, with or without its suffix, whether it exists or not; never outside of the folder."""
     root = folder.resolve()
     try:
         # A file that Windows wrote may have backslashes.
@@ -234,6 +260,4 @@ def _photo_path(name: str, folder: Path, where: str) -> Path:
         found = next((candidate for candidate in candidates if candidate.is_file()), None)
     except OSError as error:
         raise SignalError(f"{where}: cannot look for the photo {name[:100]!r}: {error.strerror}") from None
-    if found is None:
-        raise SignalError(f"{where}: the photo {name[:100]!r} does not exist")
-    return found
+    return base if found is None else found

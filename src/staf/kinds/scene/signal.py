@@ -89,6 +89,7 @@ class Scene(Signal):
         self.subpixels = None if subpixels is None else checks.subpixels(subpixels)
         self.network: Network = network
         self.downscale = 1
+        self.skip_missing = False
         # Pixels of a training step, which decide the room for their samples; None: the least number that plans have.
         self.pixels_of_step: int | None = None
         self._kept: Cameras | None = None
@@ -105,19 +106,27 @@ class Scene(Signal):
         centre: Sequence[float] | None = None,
         half: float | None = None,
         max_pixels: int | None = None,
+        skip_missing: bool = False,
     ) -> Scene:
         """The scene in a folder with transforms_train.json (Blender) or transforms.json (nerfstudio).
 
         Photos are made `downscale` times smaller on the way in, by area means. Without `centre` and `half`, Blender's
         scenes lie within 1.5 of the origin; of others the box is around the point that the cameras look at. Without
         `background`, transparent photos are put on white, and behind others is the median colour of their borders.
+        A photo that does not exist is an error, unless `skip_missing` leaves its frame out.
         """
         folder = Path(folder)
         found = opened(
-            folder, downscale=downscale, background=background, centre=centre, half=half, max_pixels=max_pixels
+            folder,
+            downscale=downscale,
+            background=background,
+            centre=centre,
+            half=half,
+            max_pixels=max_pixels,
+            skip_missing=skip_missing,
         )
         scene = cls(**found._asdict(), name=folder.resolve().name, source=str(folder))
-        scene.downscale = downscale
+        scene.downscale, scene.skip_missing = downscale, skip_missing
         return scene
 
     def __repr__(self) -> str:
@@ -281,7 +290,7 @@ class Scene(Signal):
             if isinstance(error, SignalError):
                 raise
             raise SignalError(f"metadata of a scene is incomplete or malformed: {error!r}") from error
-        scene._train, scene.test, scene.source, scene.downscale = None, None, None, 1
+        scene._train, scene.test, scene.source, scene.downscale, scene.skip_missing = None, None, None, 1, False
         scene._shape, scene._kept = (count, height, width), cameras
         return scene
 

@@ -142,6 +142,7 @@ class SceneView(View[Scene]):
         if scene.background not in names and scene.background != background_of(scene.train.pixels)[0]:
             return None
         words = ["--downscale", str(scene.downscale)] if scene.downscale > 1 else []
+        words += ["--skip-missing"] if scene.skip_missing else []
         words += ["--background", names[scene.background]] if scene.background in names else []
         words += ["--network", scene.network, "--half", repr(scene.half)]
         words += ["--centre", *(repr(value) for value in scene.centre)]
@@ -155,7 +156,8 @@ class SceneView(View[Scene]):
             return "your_signal"
         changes = f"centre={scene.centre}, half={scene.half!r}, background={scene.background}"
         changes += f", ray_samples={scene.ray_samples}, subpixels={scene.subpixels}, network={scene.network!r}"
-        return f"staf.Scene.read({scene.source!r}, downscale={scene.downscale}).changed({changes})"
+        opened = f"downscale={scene.downscale}" + (", skip_missing=True" if scene.skip_missing else "")
+        return f"staf.Scene.read({scene.source!r}, {opened}).changed({changes})"
 
     def finish_work(self) -> tuple[str, int]:
         views, side = measured_views(self.signal), self.signal.subpixels or 1
