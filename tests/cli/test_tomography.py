@@ -25,8 +25,8 @@ def test_a_known_object_is_scanned_and_measured(staf, slab, here):
     assert {"reconstruction.npy", "reconstruction.png", "comparison.png", "metrics.json", "report.html"} <= names
     report = (here / "r" / "report.html").read_text()
     assert f"<dt>PSNR</dt><dd>{document['metrics']['psnr']:.2f}<" in report
-    assert "The result is not the fit but SART with total variation" in report
-    assert report.count("not the fit but SART") == 1
+    assert "The result comes from SART with total variation, not from the fit" in report
+    assert report.count("not from the fit") == 1
     # The dot beside the fit's curve is the fit's, whatever was returned.
     assert f"{document['fit_metrics']['psnr']:.2f} dB, all points" in report
     assert "every step sees all that is observed" in report
