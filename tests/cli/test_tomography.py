@@ -32,6 +32,13 @@ def test_a_known_object_is_scanned_and_measured(staf, slab, here):
     assert "every step sees all that is observed" in report
 
 
+def test_an_object_that_absorbs_all_photons_is_noted(staf, slab, here):
+    words = ["tomography", "slab.npy", "--evaluate", "--views", 4, "--photons", 1000, "--steps", 1]
+    assert "absorbs all photons" not in staf(*words, "--out", "clear").err
+    np.save("slab.npy", 100 * slab)
+    assert "the object absorbs all photons of " in staf(*words, "--out", "opaque").err
+
+
 def test_a_sinogram_comes_back_in_attenuation_per_length(staf, slab, here):
     import math
 
