@@ -12,8 +12,8 @@ def test_an_image_is_denoised(staf, picture):
     ran = staf("denoise", picture, "--steps", 12)
     assert ran.code == 0, ran.err
     assert open_signal("runs/picture-denoise/denoised.png").shape == (16, 16)
-    assert "the result is not the fit but non-local means: held-out pixels" in ran.out
-    assert "not the fit but" in Path("runs/picture-denoise/report.html").read_text(encoding="utf-8")
+    assert "the result comes from non-local means, not from the fit: on held-out pixels" in ran.out
+    assert "not from the fit" in Path("runs/picture-denoise/report.html").read_text(encoding="utf-8")
 
 
 def test_an_image_is_measured_beside_the_classics(staf, picture, here):
@@ -47,3 +47,9 @@ def test_mistakes(staf, picture, here):
     assert "--held-out must lie between 0 and 1" in staf("denoise", picture, "--held-out", 0).refused()
     Audio(np.ones(100), 8000).save(here / "a.wav")
     assert "is of kind audio" in staf("denoise", "a.wav").refused()
+
+
+def test_a_fit_that_ends_before_the_oracle_has_looked_says_nothing_of_it(staf, picture):
+    out = staf("denoise", picture, "--photons", 10, "--target-db", 1, "--out", "early").out
+    assert "(returned)" in out
+    assert "oracle" not in out

@@ -103,7 +103,8 @@ def test_what_is_no_share_of_the_voxels(staf, ball, sound):
     assert "band must be at least 1" in staf("fit", ball, "--near-surface", 0.5, "--band", 0).refused()
     assert "--band is how far --near-surface reaches" in staf("fit", ball, "--band", 3).refused()
     assert "unknown option --near-surface" in staf("fit", sound, "--near-surface", 0.5).refused()
-    assert "Share of those that are fitted" in " ".join(staf("fit", ball, "--help").out.replace("│", " ").split())
+    told = " ".join(staf("fit", ball, "--help").out.replace("│", " ").split())
+    assert "Share of the fitted voxels that lie near the surface" in told
 
 
 def test_options_follow_the_kind_of_file(staf, sound, ball, picture):

@@ -49,7 +49,7 @@ def test_a_hole_is_filled_and_the_rest_is_what_was_seen(staf, waves):
     ran = staf("restore", "holed.png", "--mask", "mask.png", "--steps", 5)
     assert ran.code == 0, ran.err
     assert "16 of 576 pixels are missing: mask.png is white there" in ran.out
-    assert "the result is not the fit but" in ran.out
+    assert "not from the fit: on held-out" in ran.out
     assert "24x24 grey, uint8, fitted by staf" in Path("runs/holed-restore/report.html").read_text()
     restored = open_signal("runs/holed-restore/restored.png").array.astype(float).squeeze()
     assert np.abs(restored - truth)[hole > 0].mean() < 15

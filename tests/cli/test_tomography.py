@@ -25,11 +25,18 @@ def test_a_known_object_is_scanned_and_measured(staf, slab, here):
     assert {"reconstruction.npy", "reconstruction.png", "comparison.png", "metrics.json", "report.html"} <= names
     report = (here / "r" / "report.html").read_text()
     assert f"<dt>PSNR</dt><dd>{document['metrics']['psnr']:.2f}<" in report
-    assert "The result is not the fit but SART with total variation" in report
-    assert report.count("not the fit but SART") == 1
+    assert "The result comes from SART with total variation, not from the fit" in report
+    assert report.count("not from the fit") == 1
     # The dot beside the fit's curve is the fit's, whatever was returned.
     assert f"{document['fit_metrics']['psnr']:.2f} dB, all points" in report
     assert "every step sees all that is observed" in report
+
+
+def test_an_object_that_absorbs_all_photons_is_noted(staf, slab, here):
+    words = ["tomography", "slab.npy", "--evaluate", "--views", 4, "--photons", 1000, "--steps", 1]
+    assert "absorbs all photons" not in staf(*words, "--out", "clear").err
+    np.save("slab.npy", 100 * slab)
+    assert "the object absorbs all photons of " in staf(*words, "--out", "opaque").err
 
 
 def test_a_sinogram_comes_back_in_attenuation_per_length(staf, slab, here):

@@ -13,13 +13,13 @@ from staf.kinds import open as open_signal
 def test_an_image_is_upscaled(staf, picture):
     ran = staf("upscale", picture, "--factor", 3, "--steps", 3)
     assert ran.code == 0, ran.err
-    assert "the result is not the fit but bicubic, corrected: held-out pixels" in ran.out
+    assert "the result comes from bicubic, corrected, not from the fit: on held-out pixels" in ran.out
     image = open_signal("runs/picture-upscale/upscaled.png")
     assert (image.shape, image.dtype) == ((48, 48), np.uint8)
     assert "48x48 pixels" in ran.out
     assert staf("render", "runs/picture-upscale/model.safetensors", "-o", "again.png").code == 0
     assert open_signal("again.png").shape == (48, 48)
-    assert "not the fit but" in Path("runs/picture-upscale/report.html").read_text(encoding="utf-8")
+    assert "not from the fit" in Path("runs/picture-upscale/report.html").read_text(encoding="utf-8")
 
 
 def test_an_image_is_measured_beside_bicubic_and_lanczos(staf, picture, here):

@@ -41,5 +41,5 @@ def test_it_is_returned_for_a_photo_and_says_so():
     task = SuperResolution.simulated(truth, 2, held_out=0.05, generator=torch.Generator().manual_seed(0))
     choice = returned_upscaling(task, lambda points: 0.5 + 0 * points[:, :1].expand(-1, 3))
     assert (choice.method, choice.fitted) == (LEARNED, False)
-    assert "not the fit but learned enlarging: held-out pixels" in choice.told()
+    assert "comes from learned enlarging, not from the fit: on held-out pixels" in choice.told()
     assert measured(task, choice.values)["psnr"] > measured(task, upscaled(task)["Lanczos"])["psnr"] + 0.3

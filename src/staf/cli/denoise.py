@@ -26,6 +26,7 @@ from staf.cli.restoration import (
     start_for,
     tell_choice,
     tell_methods,
+    tell_oracle,
     write,
     write_metrics,
 )
@@ -145,7 +146,7 @@ def _finish(
             {**rows, "(noisy)": (document["noisy"], noisy)},
             choice,
         )
-        terminal.say(f"best step in hindsight (oracle): {oracle.psnr:.2f} dB at step {oracle.step}")
+        tell_oracle(terminal, oracle)
     files |= write_metrics(folder, fit, document)
     of = (
         f"the weights of step {kept} of {fit.result.steps}" if choice.method == options.model else f"by {choice.method}"

@@ -19,6 +19,7 @@ from staf.cli.restoration import (
     predicted_by,
     tell_choice,
     tell_methods,
+    tell_oracle,
     write,
     write_metrics,
 )
@@ -110,7 +111,7 @@ def _finish(
         document["oracle"] = {"psnr": oracle.psnr, "step": oracle.step}
         files["comparison"] = draw(folder, task, rows, shown)
         tell_methods(terminal, str(about["file"]), rows, choice)
-        terminal.say(f"best step in hindsight (oracle): {oracle.psnr:.2f} dB at step {oracle.step}")
+        tell_oracle(terminal, oracle)
     files |= write_metrics(folder, fit, document)
     terminal.say(f"{files[Path(name).stem]}: by {choice.method}")
     tell_choice(terminal, choice)

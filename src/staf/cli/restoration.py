@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from staf.kinds import Image
     from staf.planning import Budget, Plan
     from staf.signals.base import Signal
-    from staf.tasks import Denoising, InverseProblem
+    from staf.tasks import Denoising, InverseProblem, Oracle
     from staf.tasks.choice import Choice
     from staf.training.state import Callback
     from staf.training.task import Predict
@@ -191,7 +191,13 @@ def outcome(fit: Fit, task: Restoration, choice: Choice) -> Document:
 def tell_choice(terminal: Terminal, choice: Choice) -> None:
     terminal.say(choice.told())
     if not choice.fitted:
-        terminal.say(f"{MODEL} holds the fit; with more steps or seconds it may become the better one")
+        terminal.say(f"{MODEL} contains the fit, which may become better with more steps or seconds")
+
+
+def tell_oracle(terminal: Terminal, oracle: Oracle, addition: str = "") -> None:
+    """The best step by the truth; nothing if the fit was stopped before the first one was measured."""
+    if oracle.step:
+        terminal.say(f"best step in hindsight (oracle): {oracle.psnr:.2f} dB at step {oracle.step}{addition}")
 
 
 def tell_methods(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,8 @@ VOLUME = "reconstruction.nii"
 # Water at 70 keV, per millimetre: what white pixels of a photo stand for.
 WATER = 0.02
 VIEWS = 60
+# There is a note if fewer than one photon is expected behind the object for this share of the rays.
+OPAQUE = 0.01
 POSITIVE = ("views", "span", "spacing", "detector_size", "source_distance", "size", "photons")
 
 
@@ -99,6 +102,8 @@ def run(options: Scan, terminal: Terminal) -> int:
     generator = torch.Generator().manual_seed(start.seed)
     with edge():
         task = _task(options, data, generator)
+    if options.photons is not None:
+        _note_opaque(task, options.photons, terminal)
     about: Document = {
         "verb": "tomography",
         "file": str(options.file),
@@ -108,6 +113,18 @@ def run(options: Scan, terminal: Terminal) -> int:
         "photons": options.photons,
     }
     return solve(options, terminal, start, task, name, about)
+
+
+def _note_opaque(task: Tomography, photons: float, terminal: Terminal) -> None:
+    """A note if the object absorbs all photons of many rays, which then say nothing about its inside."""
+    assert task.truth is not None
+    integrals = task.operator.A(task.truth.values().T.reshape(1, *task.truth.shape))
+    empty = float((integrals > math.log(photons)).float().mean())
+    if empty > OPAQUE:
+        terminal.note(
+            f"note: the object absorbs all photons of {empty:.0%} of the rays. Its values are attenuation per unit of "
+            "length: divide them, or give a smaller --spacing"
+        )
 
 
 def _name(options: Scan) -> str:
@@ -178,8 +195,6 @@ def _beam(options: Scan, axes: int) -> str:
 
 def _angles(options: Scan, views: int, axes: int) -> Tensor:
     """The angle of each view, in radians."""
-    import math
-
     import torch
 
     if views < 2:
@@ -199,8 +214,6 @@ def scanner(
     options: Scan, shape: tuple[int, ...], angles: Tensor, detectors: tuple[int, ...] | None, data: Grid
 ) -> BeamIntegrals:
     """The operator that the options describe; detectors that cover the object where their number is not known."""
-    import math
-
     from staf.operators import cone_beam, fan_beam, parallel_beam
 
     beam = _beam(options, len(shape))

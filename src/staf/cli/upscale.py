@@ -26,6 +26,7 @@ from staf.cli.restoration import (
     start_for,
     tell_choice,
     tell_methods,
+    tell_oracle,
     write,
     write_metrics,
 )
@@ -132,10 +133,7 @@ def _finish(options: Upscale, terminal: Terminal, folder: Path, name: str, fit: 
         document["oracle"] = {"psnr": oracle.psnr, "step": oracle.step}
         files["comparison"] = draw(folder, task, rows)
         tell_methods(terminal, f"{options.scale}x of {options.file}", rows, choice)
-        terminal.say(
-            f"best step in hindsight (oracle): {oracle.psnr:.2f} dB at step {oracle.step}, for the field as it is; the "
-            f"table has it corrected to the pixels that are given"
-        )
+        tell_oracle(terminal, oracle, ", before the correction to the given pixels, which the table includes")
     files |= write_metrics(folder, fit, document)
     height, width = task.signal.shape
     terminal.say(f"{files['upscaled']}: {width}x{height} pixels")

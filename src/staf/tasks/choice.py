@@ -65,8 +65,10 @@ class Choice:
     def told(self) -> str:
         """The result and the reason, in a sentence."""
         if self.weights:
-            return f"the result is a {self.method}: {self.reason.replace(self.method, 'it')}"
-        return f"the result is {'the fit' if self.fitted else 'not the fit but ' + self.method}: {self.reason}"
+            own = self.reason.replace(f"the error of {self.method}", "its error")
+            return f"the result is a {self.method}: {own.replace(f'that of {self.method}', 'its own')}"
+        where = "is the fit" if self.fitted else f"comes from {self.method}, not from the fit"
+        return f"the result {where}: {self.reason}"
 
 
 def choose(
@@ -86,7 +88,7 @@ def choose(
     >>> good, bad = torch.full((50,), 0.01), torch.full((50,), 0.04)
     >>> choice = choose("staf", Candidate(torch.zeros(1, 1), bad), {"Lanczos": Candidate(torch.ones(1, 1), good)})
     >>> print(choice.method, "-", choice.reason)
-    Lanczos - held-out pixels: Lanczos predicts them with an error of 0.1, staf with 0.2
+    Lanczos - on held-out pixels, the error of Lanczos is 0.1, and that of staf is 0.2
     """
     errors = {model: fit.error, **{name: candidate.error for name, candidate in classical.items()}}
     best = clearly_best(classical)
@@ -99,13 +101,12 @@ def choose(
     mean, won = advantage(fit, rival)[0], clearly_better(fit, rival)
     first, second = (model, best) if won or mean > 0 else (best, model)
     why = (
-        f"held-out {what}: {first} predicts them with an error of {errors[first]:.4g}, {second} with "
-        f"{errors[second]:.4g}"
+        f"on held-out {what}, the error of {first} is {errors[first]:.4g}, and that of {second} is {errors[second]:.4g}"
     )
     if won:
         return Choice(model, fit.values, why, errors, fitted=True)
     if mean > 0:
-        why += f", too small a difference for {len(fit.errors)} {what}"
+        why += f"; the difference is too small for {len(fit.errors)} {what}"
     return Choice(best, rival.values, why, errors, fitted=False)
 
 

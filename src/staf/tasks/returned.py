@@ -154,7 +154,7 @@ def best_of(
     shares, mean = found
     weights = {model: shares[model], **{method: shares[name] * share for method, share in parts.items()}}
     why = (
-        f"held-out {what}: it predicts them with an error of {mean.error:.4g}, {choice.method} alone with "
+        f"on held-out {what}, its error is {mean.error:.4g}, and that of {choice.method} alone is "
         f"{choice.errors[choice.method]:.4g}"
     )
     return Choice(_named(weights), mean.values, why, {**errors, "mean": mean.error}, fitted=True, weights=weights)

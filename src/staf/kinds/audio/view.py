@@ -89,7 +89,7 @@ class AudioView(View[Audio]):
         part = "" if seconds >= target.seconds else f"; the players hold the first {seconds:.1f} seconds"
         return (
             '<section><h2>Listen</h2><p class="explain">Lowest and highest sample of each moment, all channels '
-            "together, as shares of the peak, and the spectrogram of the first. The largest error is "
+            "together, as shares of the peak, and the spectrogram of the first channel. The largest error is "
             f"{worst:.3g} of the peak{text(part)}.</p>"
             f'<div class="waves">{"".join(rows)}</div></section>'
         )

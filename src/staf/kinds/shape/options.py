@@ -38,7 +38,7 @@ class Fit(FitKind):
     allow_open: Flag = False
     """Use a surface with holes unchanged; its winding number decides what is inside."""
     near_surface: Annotated[float | None, arg(metavar="SHARE", help_behavior_hint="")] = None
-    """Share of those that are fitted, between 0 and 1, that lie near the surface; metrics include all voxels."""
+    """Share of the fitted voxels that lie near the surface, between 0 and 1; metrics include all voxels."""
     band: Count = None
     """With --near-surface: the largest distance from the surface, in voxels (default: 2)."""
     signed_distance: Flag = False

@@ -82,7 +82,7 @@ class ShapeView(View[Shape]):
         )
         return (
             '<section><h2>Look closer</h2><p class="explain">Error: the distance of the fitted surface to the target, '
-            f"grey where there is none, and red from {most:.3g} voxels of the target's grid.</p>"
+            f"grey where it is zero, red where it is {most:.3g} voxels of the target's grid or more.</p>"
             f'<div class="trio shapes">{figures}</div></section>'
         )
 
