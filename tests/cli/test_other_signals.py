@@ -98,6 +98,25 @@ def test_a_fit_of_some_voxels_is_resumed_with_the_same_ones(staf, ball, here, mo
     assert staf(*words, *sampled, "--resume").code == 0
 
 
+def test_a_continued_run_opens_its_signal_as_before(staf, ball):
+    opened = ("--resolution", 10, "--near-surface", 0.5, "--seed", 3)
+    assert staf("fit", ball, *opened, "--steps", 40, "--width", 32, "--depth", 2, "--out", "first").code == 0
+    ran = staf("fit", "--continue", "first", "--steps", "+2", "--json")
+    assert ran.json["steps"] == 42
+    about = json.loads(Path("first-42-steps/config.json").read_text())
+    assert about["sampling"]["near_surface"] == 0.5
+    assert shlex.split(about["reproduce"]["command"])[1:] == ["fit", "ball.ply", "--continue", "first", "--steps", "+2"]
+    assert staf("fit", ball, "--continue", "first", "--steps", "+2", "--out", "second").code == 0
+    other = staf("fit", "--continue", "first", "--resolution", 13).refused()
+    assert "a fit of another signal than ball, or of other samples of it" in other
+    # Runs of earlier versions do not have the options.
+    before = json.loads(Path("first/config.json").read_text())
+    del before["reproduce"]["signal_options"]
+    Path("first/config.json").write_text(json.dumps(before))
+    assert "the options that it was made with" in staf("fit", "--continue", "first").refused()
+    assert staf("fit", "--continue", "first", *opened[:4], "--steps", 1, "--out", "third").code == 0
+
+
 def test_what_is_no_share_of_the_voxels(staf, ball, sound):
     assert "near_surface must lie between 0 and 1, got 2" in staf("fit", ball, "--near-surface", 2).refused()
     assert "band must be at least 1" in staf("fit", ball, "--near-surface", 0.5, "--band", 0).refused()

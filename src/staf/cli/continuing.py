@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from staf.cli.errors import UserError
+from staf.cli.parsing import parse
+from staf.kinds.options import FitKind
+from staf.kinds.registry import kinds
 
 if TYPE_CHECKING:
     from staf._documents import Document
@@ -47,6 +50,15 @@ class Earlier:
         if not isinstance(source, str) or not Path(source).exists():
             raise UserError(f"{self.folder} does not say where its signal is: staf fit FILE {FLAG} {self.folder}")
         return Path(source)
+
+    def signal_options(self) -> Document:
+        """The options that its signal was opened with, by name; runs of earlier versions do not have them."""
+        about, kind = self.config.get("reproduce"), kinds().get(str(self.config["signal"].get("kind")))
+        words = about.get("signal_options") if isinstance(about, dict) else None
+        if kind is None or not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            return {}
+        given = parse(kind.option("Fit", FitKind), words, f"staf fit {FLAG}")
+        return {field.name: getattr(given, field.name) for field in dataclasses.fields(given)}
 
     def out(self, steps: int | None) -> Path:
         """The folder of the continued run, named after all the steps that its field has had."""

@@ -133,7 +133,7 @@ def _run(options: Fit, terminal: Terminal, *, first: bool) -> int:
 def _with_config(options: Fit, run: Earlier | None) -> Fit:
     """The options with the network and the seed of --config, or of the run that is continued, where they are not given.
 
-    A continued run also names its file.
+    A continued run also says how its signal was opened.
     """
     if run is not None and (given := options.words()):
         raise UserError(f"{FLAG} trains the network of a run by its own recipe: leave {given[0]} out")
@@ -144,9 +144,14 @@ def _with_config(options: Fit, run: Earlier | None) -> Fit:
     if options.model not in ("staf", model):
         raise UserError(f"{flag} is of {model}: leave --model {options.model} out")
     changes: Document = {"model": model, "seed": seed if options.seed is None else options.seed}
-    if run is not None and options.file is None:
-        changes["file"] = run.source()
+    if run is not None:
+        changes["file"] = run.source() if options.file is None else options.file
+        changes |= {name: value for name, value in run.signal_options().items() if _is_default(options, name)}
     return dataclasses.replace(options, **changes)
+
+
+def _is_default(options: Fit, name: str) -> bool:
+    return getattr(options, name) == type(options).__dataclass_fields__[name].default
 
 
 def _planned(options: Fit, source: Signal | Task, budget: Budget, device: str, run: Earlier | None) -> Plan:

@@ -45,7 +45,7 @@ def configuration(fit: Fit) -> Document:
         "notes": list(fit.notes),
         "device": device_name(fit.device),
         "versions": versions(),
-        "reproduce": {"command": command(fit), "python": python(fit)},
+        "reproduce": {"command": command(fit), "python": python(fit), "signal_options": signal_options(fit)},
     }
 
 
@@ -93,9 +93,7 @@ def command(fit: Fit) -> str | None:
         return shlex.join(["staf", "fit", str(source), *fit.plan.asked])
     if source is None or architecture is None or fit.plan.recipe != fit.recipe or not fit.from_seed:
         return None
-    if not _default_task(fit):
-        return None
-    options = fit.signal.view.command_options(fit.field.metadata)
+    options = signal_options(fit)
     if options is None:
         return None
     words = ["staf", "fit", str(source), "--model", model_of(architecture), "--seed", str(fit.result.seed)]
@@ -107,6 +105,13 @@ def command(fit: Fit) -> str | None:
     words += [*options, *fit.plan.asked]
     words += ["--device", torch.device(fit.device).type]
     return shlex.join(words)
+
+
+def signal_options(fit: Fit) -> list[str] | None:
+    """What `staf fit` is told of the signal beside its file; None where no command opens the same one."""
+    if getattr(fit.signal, "source", None) is None or not _default_task(fit):
+        return None
+    return fit.signal.view.command_options(fit.field.metadata)
 
 
 def python(fit: Fit) -> str:
