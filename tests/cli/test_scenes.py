@@ -63,6 +63,21 @@ def test_a_reported_command_repeats_the_fit(staf, folder, here):
     assert measures[0] == measures[1]
 
 
+def test_a_finished_run_is_continued_and_its_config_used(staf, folder, here):
+    opened = ("--downscale", 2, "--centre", -0.1, 0, 0.1, "--half", 1.2, "--ray-samples", 24)
+    assert staf("fit", folder, "--steps", 3, "--model", "siren", *opened, "--out", "first").code == 0
+    ran = staf("fit", "--continue", "first", "--steps", "+2", "--json")
+    assert ran.json["steps"] == 5
+    first, second = (json.loads((here / run / "config.json").read_text()) for run in ("first", "first-5-steps"))
+    assert {**first["signal"], "notes": []} == {**second["signal"], "notes": []}
+    assert first["architecture"] == second["architecture"]
+    assert staf("fit", folder, *opened, "--config", "first/config.json", "--steps", 3, "--out", "third").code == 0
+    assert (here / "first" / "model.safetensors").read_bytes() == (here / "third" / "model.safetensors").read_bytes()
+    first["architecture"]["arguments"]["activation"] = "none"
+    (here / "first" / "config.json").write_text(json.dumps(first))
+    assert "is of no network with known layers" in staf("fit", "--continue", "first").refused()
+
+
 def test_missing_photos_are_refused_or_left_out(staf, folder):
     (folder / "train" / "r_1.png").unlink()
     assert "(1 of 5 photos is missing)" in staf("fit", folder, *TINY).refused()

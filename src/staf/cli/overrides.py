@@ -104,12 +104,20 @@ def config_seed(path: Path | None) -> int | None:
 
 
 def config_model(path: Path | None) -> str | None:
-    """The network of a config.json, where one is given."""
-    return None if path is None else str(read_config(path)["architecture"]["name"])
+    """The network of a config.json, where one is given; of a scene the one whose layers it is made of."""
+    from staf.nn.networks import SCENE_NETWORKS, model_of
+
+    if path is None:
+        return None
+    architecture = read_config(path)["architecture"]
+    try:
+        return model_of(architecture) if architecture["name"] in SCENE_NETWORKS else str(architecture["name"])
+    except (KeyError, TypeError):
+        raise UserError(f"{path} is of no network with known layers: {str(architecture)[:100]}") from None
 
 
 def plan_of_file(path: Path, source: Signal | Task) -> Plan:
-    from staf.nn.networks import network_named
+    from staf.nn.networks import SCENE_NETWORKS, network_named
     from staf.planning import Plan
     from staf.planning.plans import NetworkFactory
     from staf.training import Recipe
@@ -123,7 +131,8 @@ def plan_of_file(path: Path, source: Signal | Task) -> Plan:
             f"{source.in_features} and {source.out_features}"
         )
     try:
-        spec, recipe = network_named(about["architecture"]["name"]), Recipe.from_plain(about["recipe"])
+        name, recipe = about["architecture"]["name"], Recipe.from_plain(about["recipe"])
+        spec = SCENE_NETWORKS[name] if name in SCENE_NETWORKS else network_named(name)
         factory = NetworkFactory(
             spec, *sizes, {k: tuple(v) if isinstance(v, list) else v for k, v in arguments.items()}
         )
