@@ -117,6 +117,12 @@ def test_a_continued_run_opens_its_signal_as_before(staf, ball):
     assert staf("fit", "--continue", "first", *opened[:4], "--steps", 1, "--out", "third").code == 0
 
 
+def test_a_distance_to_a_mesh_is_continued(staf, ball):
+    small = ("--resolution", 12, "--seed", 5, "--width", 16, "--depth", 2)
+    assert staf("fit", ball, "--signed-distance", "--steps", 40, *small, "--out", "first").code == 0
+    assert staf("fit", "--continue", "first", "--steps", "+2", "--json").json["steps"] == 42
+
+
 def test_what_is_no_share_of_the_voxels(staf, ball, sound):
     assert "near_surface must lie between 0 and 1, got 2" in staf("fit", ball, "--near-surface", 2).refused()
     assert "band must be at least 1" in staf("fit", ball, "--near-surface", 0.5, "--band", 0).refused()

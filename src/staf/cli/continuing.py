@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from staf.cli.errors import UserError
+from staf.cli.kinds import DEFAULT, kind_of
 from staf.cli.parsing import parse
 from staf.kinds.options import FitKind
 from staf.kinds.registry import kinds
@@ -51,9 +52,9 @@ class Earlier:
             raise UserError(f"{self.folder} does not say where its signal is: staf fit FILE {FLAG} {self.folder}")
         return Path(source)
 
-    def signal_options(self) -> Document:
-        """The options that its signal was opened with, by name; runs of earlier versions do not have them."""
-        about, kind = self.config.get("reproduce"), kinds().get(str(self.config["signal"].get("kind")))
+    def signal_options(self, file: Path) -> Document:
+        """The options that `file` was opened with, by name; runs of earlier versions do not have them."""
+        about, kind = self.config.get("reproduce"), kinds().get(kind_of([str(file)], _kind(self.config["signal"])))
         words = about.get("signal_options") if isinstance(about, dict) else None
         if kind is None or not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             return {}
@@ -131,7 +132,7 @@ def earlier(folder: Path) -> Earlier:
 
 
 def kind_continued(words: Sequence[str], default: str) -> str:
-    """The kind of signal of the run that `--continue` names among the arguments; `default` if there is none.
+    """The kind of file of the run that `--continue` names among the arguments; `default` if there is none.
 
     >>> kind_continued(["a.png"], "image")
     'image'
@@ -143,5 +144,11 @@ def kind_continued(words: Sequence[str], default: str) -> str:
         if name == FLAG:
             with contextlib.suppress(UserError):
                 signal = read_config(Path(value if equals else following) / CONFIG).get("signal")
-                return str(signal["kind"]) if isinstance(signal, dict) and "kind" in signal else default
+                if isinstance(signal, dict):
+                    return kind_of([str(signal.get("source"))], _kind(signal))
     return default
+
+
+def _kind(signal: Document) -> str:
+    """The kind of the signal that was fitted, which is not that of its file where a mesh was fitted as a distance."""
+    return str(signal.get("kind", DEFAULT))

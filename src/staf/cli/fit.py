@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 from tyro.conf import Positional, arg
 
@@ -85,10 +85,8 @@ def _run(options: Fit, terminal: Terminal, *, first: bool) -> int:
     terminal.quiet = options.quiet
     signal = options.open(options.file)
     device = own_device(options.device_name())
-    folder = options.out or default_folder(signal.name, options.model)
-    if run is not None:
-        run.check(signal)
-        folder = options.out or run.out(options.steps)
+    folder = default_folder(signal.name, options.model) if run is None else run.out(options.steps)
+    folder = options.out or folder
     checkpoint = folder / CHECKPOINT
     seed, budget = options.seed or 0, options.budget()
     # Values of --set are of any type.
@@ -100,6 +98,8 @@ def _run(options: Fit, terminal: Terminal, *, first: bool) -> int:
         seed, budget = resumed(options, options.model, checkpoint)
     with edge():
         source, reason = options.problem(signal, seed)
+        if run is not None:
+            run.check(cast("Signal", getattr(source, "signal", source)))
         hint = options.resume_hint()
         if options.resume and hint is not None:
             _check_same_data(source, checkpoint, hint)
@@ -146,7 +146,8 @@ def _with_config(options: Fit, run: Earlier | None) -> Fit:
     changes: Document = {"model": model, "seed": seed if options.seed is None else options.seed}
     if run is not None:
         changes["file"] = run.source() if options.file is None else options.file
-        changes |= {name: value for name, value in run.signal_options().items() if _is_default(options, name)}
+        opened = run.signal_options(changes["file"])
+        changes |= {name: value for name, value in opened.items() if _is_default(options, name)}
     return dataclasses.replace(options, **changes)
 
 

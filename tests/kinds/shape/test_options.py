@@ -15,6 +15,9 @@ def test_the_signed_distance_is_fitted_to_points_of_the_mesh():
     assert said == f"the signed distance is fitted to {task.signal.count:,} points on the mesh"
     again, _ = Fit(signed_distance=True).problem(ball, seed=3)
     assert (task.signal.array == again.signal.array).all()
+    assert task.signal.resolution == 128
+    small, _ = Fit(signed_distance=True, resolution=24).problem(ball, seed=3)
+    assert small.signal.resolution == 24
 
 
 def test_voxels_near_the_surface_and_signed_distances_exclude_each_other():

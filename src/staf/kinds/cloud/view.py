@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from staf._documents import Document, Entries
-from staf.kinds.cloud.signal import PointCloud
+from staf.kinds.cloud.signal import RESOLUTION, PointCloud
 from staf.kinds.shape.mesh_writing import WRITERS
 from staf.kinds.shape.options import PICTURES
 from staf.kinds.shape.picture import draw
@@ -73,7 +73,9 @@ class CloudView(View[PointCloud]):
         cloud = self.signal
         if cloud.drawn_from is not None:
             # The command draws places on a mesh from the seed of the fit.
-            return ["--signed-distance"] if cloud.drawn_from[1] == metadata["seed"] else None
+            if cloud.drawn_from[1] != metadata["seed"]:
+                return None
+            return ["--signed-distance"] + ["--resolution", str(cloud.resolution)] * (cloud.resolution != RESOLUTION)
         return ["--estimate-normals"] * cloud.estimated + ["--resolution", str(cloud.resolution)]
 
     def python(self, metadata: Entries) -> str:
@@ -83,7 +85,8 @@ class CloudView(View[PointCloud]):
         opened = f"staf.open({cloud.source!r})"
         if cloud.drawn_from is not None:
             count, seed = cloud.drawn_from
-            return f"staf.SignedDistance(staf.PointCloud.sampled({opened}, {count}, seed={seed}))"
+            how = f"{count}, seed={seed}, resolution={cloud.resolution}"
+            return f"staf.SignedDistance(staf.PointCloud.sampled({opened}, {how}))"
         opened += ".with_estimated_normals()" * cloud.estimated
         return f"{opened}.at_resolution({cloud.resolution})"
 

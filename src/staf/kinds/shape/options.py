@@ -86,7 +86,8 @@ class Fit(FitKind):
             raise SignalError("--near-surface is of voxels, which --signed-distance has none of: give one of them")
         assert isinstance(signal, Shape)
         truth = signal if signal.watertight or signal.allow_open else None
-        cloud = PointCloud.sampled(signal, seed=seed)
+        chosen = {} if self.resolution is None else {"resolution": self.resolution}
+        cloud = PointCloud.sampled(signal, seed=seed, **chosen)
         said = f"the signed distance is fitted to {cloud.count:,} points on the mesh"
         return SignedDistance(cloud, truth=truth, seed=seed), said
 
