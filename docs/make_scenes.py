@@ -20,7 +20,9 @@ from staf.figures.style import bare, new_figure
 from staf.kinds.scene.cameras import Cameras, looking_at
 from staf.kinds.scene.writing import depth_pictures
 
-SIDE, PHOTOS, HELD_OUT, ANGLE, STEPS = 64, 32, 4, 0.6, 400
+SIDE, PHOTOS, HELD_OUT, ANGLE, STEPS = 128, 60, 4, 0.6, 3000
+# Each pixel is the mean of four rays.
+PLACES = (0.25, 0.75)
 BALLS = (((0.0, 0.0, 0.05), 0.45), ((0.62, -0.3, -0.12), 0.28), ((-0.5, 0.45, -0.15), 0.25))
 COLOURS = ((0.85, 0.25, 0.15), (0.1, 0.45, 0.8), (0.95, 0.75, 0.15))
 PLATE, LIGHT = -0.4, (0.4, 0.3, 0.87)
@@ -36,16 +38,23 @@ def around(count: int, turn: float) -> Cameras:
 
 
 def traced(cameras: Cameras) -> Tensor:
-    """RGBA photos (v, h, w, 4) as bytes: three balls with stripes above a round plate of squares."""
+    """RGBA photos (v, h, w, 4) as bytes."""
     pixel = torch.arange(len(cameras) * SIDE * SIDE)
     view, inside = pixel // SIDE**2, pixel % SIDE**2
-    origin, direction = cameras.rays(view, inside // SIDE + 0.5, inside % SIDE + 0.5)
+    rays = (cameras.rays(view, inside // SIDE + down, inside % SIDE + right) for down in PLACES for right in PLACES)
+    mean = torch.stack([_seen(*ray) for ray in rays]).mean(0)
+    rgba = torch.cat([mean[:, :3] / mean[:, 3:].clamp(min=1e-6), mean[:, 3:]], -1)
+    return (rgba.clamp(0, 1) * 255).round().to(torch.uint8).reshape(len(cameras), SIDE, SIDE, 4)
+
+
+def _seen(origin: Tensor, direction: Tensor) -> Tensor:
+    """What rays see (n, 4), colours times cover and cover: three balls with stripes above a round plate of squares."""
     light = torch.tensor(LIGHT)
     nearest = (PLATE - origin[:, 2]) / direction[:, 2]
     point = origin + nearest[:, None] * direction
     seen = point[:, :2].norm(dim=1) < 1.1
     square = ((point[:, 0] * 4).floor() + (point[:, 1] * 4).floor()) % 2
-    shade = torch.ones(len(pixel))
+    shade = torch.ones(len(origin))
     for centre, radius in BALLS:
         # What of the plate lies in the shadow of a ball.
         away = torch.tensor(centre) - point
@@ -63,8 +72,8 @@ def traced(cameras: Cameras) -> Tensor:
         hit = distance < nearest
         colour = torch.where(hit[:, None], lit[:, None] * torch.tensor(own), colour)
         nearest = torch.minimum(nearest, distance)
-    rgba = torch.cat([colour, torch.isfinite(nearest)[:, None]], -1)
-    return (rgba.clamp(0, 1) * 255).round().to(torch.uint8).reshape(len(cameras), SIDE, SIDE, 4)
+    cover = torch.isfinite(nearest)[:, None].float()
+    return torch.cat([colour.clamp(0, 1) * cover, cover], -1)
 
 
 def write_scene(folder: Path) -> Path:
@@ -84,7 +93,7 @@ def write_scene(folder: Path) -> Path:
 
 def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp()) / "balls"
-    scene = staf.Scene.read(write_scene(folder)).changed(half=1.2, ray_samples=160)
+    scene = staf.Scene.read(write_scene(folder)).changed(half=1.2)
     fit = staf.fit(scene, steps=STEPS)
     fit.save(folder / "model.safetensors")
     shown = fit.reconstruction.train
@@ -97,7 +106,7 @@ def main() -> None:
         "frame 2": orbit.pixels[2].numpy(),
         "frame 5": orbit.pixels[5].numpy(),
     }
-    figure = new_figure(12, 2.4)
+    figure = new_figure(13, 2.6)
     for axes, (title, picture) in zip(figure.subplots(1, len(pictures)), pictures.items(), strict=True):
         bare(axes)
         axes.imshow(picture, interpolation="nearest")
