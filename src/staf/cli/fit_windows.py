@@ -11,8 +11,8 @@ from tyro.conf import Positional, arg
 
 from staf._documents import Document
 from staf.cli.errors import UserError, edge
-from staf.cli.many_options import ManyOptions, check_counts, kept_when_stopped
-from staf.cli.options import Count
+from staf.cli.many_options import ManyOptions, kept_when_stopped
+from staf.cli.options import Count, check_counts
 from staf.cli.outputs import MEBIBYTE, default_folder, prepare_folder
 from staf.cli.terminal import Terminal
 

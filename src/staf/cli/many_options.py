@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from tyro.conf import arg
 
 from staf.cli.errors import Stopped, UserError
-from staf.cli.options import Count, Device, Flag, device_name
+from staf.cli.options import Count, Device, Flag, check_counts, device_name
 from staf.cli.terminal import Terminal
 
 # Known here without importing torch, for help; a test holds them to `staf.storage` and `staf.windows`.
@@ -65,13 +65,6 @@ class ManyOptions:
             "resume": self.resume,
             "progress": None if self.progress else False,
         }
-
-
-def check_counts(**counts: int | None) -> None:
-    """Refuse options that count something and are below 1."""
-    for name, value in counts.items():
-        if value is not None and value < 1:
-            raise UserError(f"--{name.replace('_', '-')} must be at least 1, got {value}")
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ from tyro.conf import UseAppendAction, arg
 
 from staf._documents import read_json
 from staf.cli.errors import UserError, did_you_mean
+from staf.cli.options import check_counts
 from staf.kinds.options import Count, Number
 
 if TYPE_CHECKING:
@@ -69,8 +70,7 @@ class Overrides:
         """Set the number of threads of this process."""
         if self.threads is None:
             return
-        if self.threads < 1:
-            raise UserError(f"--threads must be at least 1, got {self.threads}")
+        check_counts(threads=self.threads)
         import torch
 
         torch.set_num_threads(self.threads)
@@ -205,8 +205,7 @@ def _rules(options: Overrides, arguments: dict[str, Any], entries: dict[str, Any
     rules: dict[str, Rule | None] = {}
     if options.batch is not None:
         size = options.batch
-        if size < 1:
-            raise UserError(f"--batch must be at least 1, got {size}")
+        check_counts(batch=size)
         rules["batch"] = lambda s: Choice(
             f"steps of {min(size, s.points):,} of the {s.points:,} points, as asked",
             recipe={"batch": None if size >= s.points else size},
