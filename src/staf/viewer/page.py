@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import json
 import os
 from importlib.resources import files
 from pathlib import Path
@@ -70,7 +69,7 @@ def page(field: Exportable, *, half: bool = False, served: bool = False) -> str:
         style=style,
         facts=_facts(field, meant, held, half=half),
         # Inside a script element only "<" can end it.
-        description="" if served else json.dumps(held.description).replace("<", "\\u003c"),
+        description="" if served else held.text().replace("<", "\\u003c"),
         numbers="" if served else base64.b64encode(held.numbers).decode("ascii"),
         promise="" if served else "The network is inside this page. The page loads nothing and sends nothing.",
         script=script,

@@ -30,9 +30,16 @@ class Payload:
     description: dict[str, Any]
     numbers: bytes
 
+    def text(self) -> str:
+        """The description as JSON, which has no NaN and no infinity."""
+        try:
+            return json.dumps(self.description, allow_nan=False)
+        except ValueError as error:
+            raise ExportError("cannot make a page: its description holds a number that is not finite") from error
+
     def to_bytes(self) -> bytes:
         """Both in one: the length of the description in four bytes, the description as JSON, the numbers."""
-        text = json.dumps(self.description).encode()
+        text = self.text().encode()
         text += b" " * (-len(text) % 4)
         return len(text).to_bytes(4, "little") + text + self.numbers
 

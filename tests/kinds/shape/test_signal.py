@@ -8,6 +8,7 @@ import torch
 
 import staf
 from staf.kinds import Shape, from_metadata
+from staf.kinds.shape.frame import Frame
 from staf.kinds.shape.mesh import Mesh
 from staf.signals import SignalError
 from tests.kinds.solids import box, moved, sphere, torus, volume_of
@@ -182,6 +183,16 @@ def test_open_takes_a_shape_and_sampling_keeps_its_name(tmp_path):
     assert shape.sampled(64).name == "ring"
     shape.save(tmp_path / "ring.ply")
     assert np.array_equal(staf.open(tmp_path / "ring.ply").mesh.vertices, FAR.vertices)
+
+
+@pytest.mark.parametrize("convention", ["centres", "ends"])
+@pytest.mark.parametrize("size", [1e-30, 1.0, 1e30])
+def test_a_page_places_coordinates_in_the_frame_of_the_mesh(convention, size):
+    frame = Frame((3 * size, -size, 0.0), size, 8, (0, 2, 3), (8, 4, 1))
+    placed = frame.placed(convention)
+    coordinates = np.array([[-1.0, 0.5, 0.0], [0.3, 1.0, -1.0]])
+    world = coordinates * placed["scale"] + placed["shift"]
+    assert np.allclose(frame.to_field(world, convention), coordinates)
 
 
 def test_lengths_of_a_coordinate_are_those_of_the_mesh():

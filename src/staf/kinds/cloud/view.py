@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
 from staf._documents import Document, Entries
 from staf.kinds.cloud.signal import PointCloud
 from staf.kinds.shape.mesh_writing import WRITERS
@@ -42,9 +40,7 @@ class CloudView(View[PointCloud]):
 
     def page(self, convention: Convention) -> Document:
         """A surface; a point of the cloud's frame is scale * coordinate + shift."""
-        zero, one = self.signal.frame.to_field(np.array([[0.0] * 3, [1.0] * 3]), convention)
-        scale = 1 / (one - zero)
-        place = {"scale": scale.tolist(), "shift": (-zero * scale).tolist(), "shape": [self.signal.resolution] * 3}
+        place = {**self.signal.frame.placed(convention), "shape": [self.signal.resolution] * 3}
         return {
             "type": "surface",
             "level": 0.0,

@@ -51,10 +51,7 @@ class ShapeView(View[Shape]):
 
     def page(self, convention: Convention) -> Document:
         """A surface; a point of the original is scale * coordinate + shift."""
-        zero, one = self.signal.frame.to_field(np.array([[0.0] * 3, [1.0] * 3]), convention)
-        scale = 1 / (one - zero)
-        place = {"scale": scale.tolist(), "shift": (-zero * scale).tolist()}
-        return {"type": "surface", "level": LEVEL, "axes": ["x", "y", "z"], **place}
+        return {"type": "surface", "level": LEVEL, "axes": ["x", "y", "z"], **self.signal.frame.placed(convention)}
 
     def comparison(self, reconstructions: Mapping[str, Shape]) -> Figure:
         from staf.kinds.shape.figure import shape_comparison
