@@ -36,7 +36,7 @@ def test_unused_vertices_do_not_count():
         (np.eye(3), TRIANGLE[:0], "3 vertices and no faces"),
         (np.eye(3) * np.nan, TRIANGLE, "3 of 3 vertices are NaN"),
         (np.diag([1, 1, np.inf]), TRIANGLE, "1 of 3 vertices are NaN or infinite"),
-        (np.eye(3), TRIANGLE + 1, "names vertex 3, and there are 3"),
+        (np.eye(3), TRIANGLE + 1, "names vertex 3, and they are numbered from 0 to 2"),
         (np.eye(3), TRIANGLE - 1, "names vertex -1"),
         (np.ones((3, 3)), TRIANGLE, "every face has a repeated corner"),
         (np.array([[0.0, 0, 0], [1, 1, 1], [2, 2, 2]]), TRIANGLE, "every face has zero area"),

@@ -280,7 +280,7 @@ def checked_points(points: np.ndarray, normals: np.ndarray | None) -> tuple[np.n
     if bad:
         raise SignalError(f"{bad:,} of {len(points):,} points are NaN or infinite")
     if not (points.max(0) > points.min(0)).any():
-        raise SignalError(f"all {len(points):,} points are at one place")
+        raise SignalError(f"points must be at two places or more, got {len(points):,} at one place")
     if normals is None:
         return points, None, []
     normals = plain_array(normals, "normals").astype(np.float64)

@@ -80,7 +80,7 @@ def checked_mesh(vertices: np.ndarray, faces: np.ndarray) -> tuple[Mesh, list[st
         raise SignalError(f"{bad:,} of {len(vertices):,} vertices are NaN or infinite")
     if faces.min() < 0 or faces.max() >= len(vertices):
         worst = int(faces.min()) if faces.min() < 0 else int(faces.max())
-        raise SignalError(f"a face names vertex {worst}, and there are {len(vertices):,}")
+        raise SignalError(f"a face names vertex {worst}, and they are numbered from 0 to {len(vertices) - 1:,}")
     return merged(Mesh(vertices, faces))
 
 
