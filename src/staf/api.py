@@ -24,7 +24,7 @@ from staf.signals import Signal
 from staf.storage import FileError, file
 from staf.tasks import task_for
 from staf.training import Callback, Checkpoint, History, Recipe, Result, run
-from staf.training.checks import check_budget, check_features, check_metadata, check_seed
+from staf.training.checks import check_budget, check_features, check_metadata, check_seed, check_trainable
 from staf.training.task import Task
 
 if TYPE_CHECKING:
@@ -206,6 +206,8 @@ def fit(
     if isinstance(field, FittedField):
         # Training starts from its weights.
         field = field.module
+    if field is not None:
+        check_trainable(field)
     if recipe is not None and not isinstance(recipe, Recipe):
         raise TypeError(f"recipe must be a Recipe, such as staf.recipes.default(), got {recipe!r}")
     seed = check_seed(seed)
