@@ -88,6 +88,17 @@ def test_modules_that_cannot_be_fitted_are_refused_before_training(field, error,
         staf.fit(np.eye(4, dtype=np.float32), field=field, steps=1, progress=False)
 
 
+def test_a_task_that_lacks_something_is_told_what():
+    class Mine:
+        in_features, out_features, points = 2, 1, 9
+
+        def loss(self, field, batch):
+            return field(batch.coordinates).square().mean()
+
+    with pytest.raises(TypeError, match="has a loss, as a task, and lacks batch, evaluate, metadata, observation, to:"):
+        staf.fit(Mine(), steps=1, progress=False)
+
+
 def test_dtypes_work_or_are_refused(fit, tmp_path):
     field = staf.load(fit.save(tmp_path / "f.safetensors"))
     double = field.to(torch.float64)

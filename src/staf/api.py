@@ -25,7 +25,7 @@ from staf.storage import FileError, file
 from staf.tasks import task_for
 from staf.training import Callback, Checkpoint, History, Recipe, Result, run
 from staf.training.checks import check_budget, check_features, check_metadata, check_seed, check_trainable
-from staf.training.task import Task
+from staf.training.task import Task, missing_members
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -271,6 +271,8 @@ def as_signal(source: Any) -> Any:
     """A signal as it is, or whatever `staf.open` makes of a path, array, tensor or PIL image."""
     if isinstance(source, Signal):
         return source
+    if hasattr(source, "loss") and (missing := missing_members(source)):
+        raise TypeError(f"source has a loss, as a task, and lacks {', '.join(missing)}: see staf.training.task.Task")
     from staf.kinds import open as open_signal
 
     return open_signal(source)

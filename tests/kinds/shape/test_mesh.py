@@ -40,6 +40,8 @@ def test_unused_vertices_do_not_count():
         (np.eye(3), TRIANGLE - 1, "names vertex -1"),
         (np.ones((3, 3)), TRIANGLE, "every face has a repeated corner"),
         (np.array([[0.0, 0, 0], [1, 1, 1], [2, 2, 2]]), TRIANGLE, "every face has zero area"),
+        (np.eye(3) * 1e200, TRIANGLE, r"vertices must have coordinates of at most 1e\+32, got 1e\+200: choose another"),
+        (np.eye(3) * 1e-200, TRIANGLE, "vertices must spread over at least 1e-32, got 1e-200: choose another unit"),
         (np.eye(3)[:, :2], TRIANGLE, r"shape \(n, 3\)"),
         (np.eye(3), TRIANGLE.astype(float), "whole numbers"),
     ],

@@ -9,6 +9,7 @@ import torch
 import staf
 from staf.kinds import Shape, from_metadata
 from staf.kinds.shape.frame import Frame
+from staf.kinds.shape.measures import surface_measures
 from staf.kinds.shape.mesh import Mesh
 from staf.signals import SignalError
 from tests.kinds.solids import box, moved, sphere, torus, volume_of
@@ -200,3 +201,18 @@ def test_lengths_of_a_coordinate_are_those_of_the_mesh():
     units = np.array(shape.coordinate_units())
     step = np.diff(shape.frame.to_field(np.stack([FAR.vertices[0], FAR.vertices[0] + 1])), axis=0)[0]
     assert units == pytest.approx(1 / step)
+
+
+@pytest.mark.parametrize("mesh", [None, np.zeros((3, 3)), (np.eye(3), np.array([[0, 1, 2]]))])
+def test_a_shape_is_made_of_a_mesh(mesh):
+    with pytest.raises(SignalError, match=r"mesh must be a Mesh, got \w+; staf.Shape.from_arrays takes arrays"):
+        Shape(mesh)
+
+
+@pytest.mark.parametrize("size", [1e-31, 1e31])
+def test_coordinates_of_any_unit_are_fitted_and_come_back(size):
+    mesh = Mesh(sphere(1).vertices * size, sphere(1).faces)
+    values = Shape(mesh, resolution=12)
+    again = values.render(lambda x: 1 - x.norm(dim=-1, keepdim=True))
+    assert np.ptp(again.mesh.vertices, axis=0) / size == pytest.approx(np.ones(3), abs=0.1)
+    assert surface_measures(again.mesh, mesh, samples=500)["normal_consistency"] > 0.9
