@@ -13,7 +13,8 @@ from staf.signals.errors import SignalError
 if TYPE_CHECKING:
     from staf.api import Fit
 
-PROTOCOL = "final weights, one fresh pass over {over}, clamped to the value range, peak 1"
+PROTOCOL = "final weights, one fresh pass over {over}"
+OF_PSNR = ", clamped to the value range, peak 1"
 
 
 def measures(fit: Fit, saved: Path | None) -> Document:
@@ -39,7 +40,7 @@ def measures(fit: Fit, saved: Path | None) -> Document:
     return {
         **document,
         **about,
-        "protocol": PROTOCOL.format(over=measured_over(fit)),
+        "protocol": PROTOCOL.format(over=measured_over(fit)) + OF_PSNR * ("psnr" in fit.metrics),
         "parameters": sum(parameter.numel() for parameter in fit.module.parameters()),
         "steps": fit.result.steps,
         "seconds": round(fit.result.seconds, 3),
