@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import html
 import os
 from importlib.resources import files
@@ -12,6 +11,7 @@ from typing import Any
 
 from staf import __version__
 from staf._files import atomic_write
+from staf._page_policy import page_policy
 from staf.export.describe import describe
 from staf.export.meaning import Exportable, Meaning, meaning
 from staf.viewer.payload import Payload, payload
@@ -87,26 +87,9 @@ def asset(name: str) -> str:
 
 
 def policy(style: str, script: str, *, connect: bool = False) -> str:
-    """A content security policy under which only this style and this script work, and nothing is loaded.
-
-    >>> policy("", "").split("; ")[:2]
-    ["default-src 'none'", 'img-src data: blob:']
-    """
-    return "; ".join(
-        [
-            "default-src 'none'",
-            "img-src data: blob:",
-            f"style-src '{_hash(style)}'",
-            f"script-src '{_hash(script)}'",
-            *(["connect-src 'self'"] if connect else []),
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
-    )
-
-
-def _hash(content: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode("ascii")
+    """A content security policy under which only this style and this script work, and nothing is loaded but, with
+    `connect`, what the page's own server has."""
+    return page_policy(style, script, "img-src data: blob:", *(["connect-src 'self'"] if connect else []))
 
 
 def text(value: object) -> str:
