@@ -267,7 +267,7 @@ def load(path: str | os.PathLike[str], module: nn.Module | None = None) -> Fitte
     return FittedField(loaded.eval(), metadata)
 
 
-def as_signal(source: Any) -> Any:
+def as_signal(source: Any) -> Signal:
     """A signal as it is, or whatever `staf.open` makes of a path, array, tensor or PIL image."""
     if isinstance(source, Signal):
         return source

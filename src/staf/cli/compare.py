@@ -6,10 +6,11 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
+from staf._documents import Document
 from staf.cli.errors import Stopped, UserError, edge
 from staf.cli.kinds import kind_of, options_of
 from staf.cli.options import MODEL_NAMES, Count, FitOptions
@@ -161,7 +162,7 @@ def _show(options: Compare, terminal: Terminal, folder: Path, image: Signal, com
     )
 
 
-def _row(result: NetworkResult) -> dict[str, Any]:
+def _row(result: NetworkResult) -> Document:
     names = ("model", "metrics", "parameters", "steps", "seconds", "stopped", "reasons", "notes")
     return {**{name: getattr(result, name) for name in names}, "file": str(result.field_path)}
 

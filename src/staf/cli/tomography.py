@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
@@ -154,7 +154,7 @@ def _task(options: Scan, data: Grid, generator: object) -> Tomography:
     from staf.tasks.ray_batches import MOST_CELLS, RayTomography
     from staf.tasks.tomography import Tomography, estimated_range
 
-    how: dict[str, Any] = {"held_out": options.held_out, "generator": generator}
+    how: Document = {"held_out": options.held_out, "generator": generator}
     values = data.values().reshape(data.shape)
     if options.evaluate:
         operator = scanner(options, data.shape, _angles(options, options.views or VIEWS, data.in_features), None, data)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -29,7 +28,7 @@ def check_seed(seed: object) -> int:
     return whole
 
 
-def check_budget(path: Any, saved: Recipe, **given: float | None) -> None:
+def check_budget(path: object, saved: Recipe, **given: float | None) -> None:
     """A fit is resumed with the budget it began with: another one would have had another schedule."""
     for name, value in given.items():
         was = getattr(saved, name)

@@ -7,9 +7,9 @@ import html
 import os
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from staf import __version__
+from staf._documents import Document
 from staf._files import atomic_write
 from staf._page_policy import page_policy
 from staf.export.describe import describe
@@ -118,7 +118,7 @@ def _summary(field: Exportable, meant: Meaning) -> str:
 
 def _facts(field: Exportable, meant: Meaning, held: Payload, *, half: bool) -> str:
     metrics = field.metadata.get("metrics") or {}
-    facts: dict[str, Any] = {
+    facts: Document = {
         "Network": f"{_network(field)}, {_parameters(field)}",
         **({"Fitted to": words_of(meant)} if meant.shape else {}),
         "Stored as": f"{'float16 and float32' if half else 'float32'}, {len(held.numbers) / 1e3:,.0f} kB",
