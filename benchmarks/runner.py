@@ -11,8 +11,9 @@ from benchmarks.costs import cost
 from benchmarks.programs import build
 from benchmarks.rates import Rates, measure_rates
 from benchmarks.suites import SUITES, ManyCase
+from staf._documents import Document
 from staf.benchmarking.cases import Case
-from staf.benchmarking.runner import Document, run_cases
+from staf.benchmarking.runner import run_cases
 from staf.benchmarking.timing import Effort
 
 

@@ -52,6 +52,53 @@ def test_arrays_are_coordinates(fit):
     assert fit.field.laplacian(POINTS).shape == (2, 1)
 
 
+def test_derivatives_name_the_shape_of_coordinates_and_take_whole_numbers(fit):
+    for name in ("gradient", "divergence", "laplacian"):
+        for wrong in (np.zeros((5, 3)), np.zeros(2)):
+            with pytest.raises(
+                ValueError, match=rf"must have shape \(n, 2\), got \({', '.join(map(str, wrong.shape))}"
+            ):
+                getattr(fit.field, name)(wrong)
+    whole = np.array([[0, 1], [-1, 0]])
+    assert torch.equal(fit.field.gradient(whole), fit.field.gradient(whole.astype(np.float32)))
+
+
+@pytest.mark.parametrize("size", [(3.5, 3), (0, 3), (3,), (3, 3, 3), ("3", 3)])
+def test_a_rendering_has_whole_pixels(fit, size):
+    with pytest.raises(ValueError, match=r"size must be \(width, height\) in whole pixels, at least one, got \("):
+        fit.render(size=size)
+    assert fit.render(size=(np.int64(3), 2)).shape == (2, 3)
+
+
+class Pair(nn.Linear):
+    def forward(self, x):
+        return super().forward(x), x
+
+
+@pytest.mark.parametrize(
+    ("field", "error", "message"),
+    [
+        (nn.Identity(), ValueError, "field must have trainable parameters, got a module without any"),
+        (nn.Linear(2, 1).requires_grad_(False), ValueError, "field must have trainable parameters"),
+        (Pair(2, 1), TypeError, r"must return a tensor \(n, 1\), got tuple"),
+    ],
+)
+def test_modules_that_cannot_be_fitted_are_refused_before_training(field, error, message):
+    with pytest.raises(error, match=message):
+        staf.fit(np.eye(4, dtype=np.float32), field=field, steps=1, progress=False)
+
+
+def test_a_task_that_lacks_something_is_told_what():
+    class Mine:
+        in_features, out_features, points = 2, 1, 9
+
+        def loss(self, field, batch):
+            return field(batch.coordinates).square().mean()
+
+    with pytest.raises(TypeError, match="has a loss, as a task, and lacks batch, evaluate, metadata, observation, to:"):
+        staf.fit(Mine(), steps=1, progress=False)
+
+
 def test_dtypes_work_or_are_refused(fit, tmp_path):
     field = staf.load(fit.save(tmp_path / "f.safetensors"))
     double = field.to(torch.float64)

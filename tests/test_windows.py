@@ -90,6 +90,9 @@ def test_a_short_recording_is_one_window():
 def test_mistakes_are_named():
     with pytest.raises(SignalError, match="only audio is fitted in windows"):
         fit_windows(np.zeros((4, 4), np.uint8))
+    for wrong in ({"seconds": float("nan")}, {"overlap": 0.0}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be a positive number, got"):
+            fit_windows(Audio(np.zeros(100), 100), **wrong)
     with pytest.raises(SignalError, match="overlap must be"):
         fit_windows(recording(), seconds=0.1, overlap=0.2)
     ends = Plan(small().field_factory, recipes.paper_audio())

@@ -8,7 +8,8 @@ import subprocess
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+
+from staf._documents import Document
 
 
 def cores() -> int:
@@ -19,7 +20,7 @@ def cores() -> int:
         return os.cpu_count() or 1
 
 
-def provenance(device: str) -> dict[str, Any]:
+def provenance(device: str) -> Document:
     """Machine, versions, commit and date of a run on `device`; call it in the process that ran."""
     import numpy
     import torch

@@ -24,8 +24,8 @@ from staf.signals import Signal
 from staf.storage import FileError, file
 from staf.tasks import task_for
 from staf.training import Callback, Checkpoint, History, Recipe, Result, run
-from staf.training.checks import check_budget, check_features, check_metadata, check_seed
-from staf.training.task import Task
+from staf.training.checks import check_budget, check_features, check_metadata, check_seed, check_trainable
+from staf.training.task import Task, missing_members
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -206,6 +206,8 @@ def fit(
     if isinstance(field, FittedField):
         # Training starts from its weights.
         field = field.module
+    if field is not None:
+        check_trainable(field)
     if recipe is not None and not isinstance(recipe, Recipe):
         raise TypeError(f"recipe must be a Recipe, such as staf.recipes.default(), got {recipe!r}")
     seed = check_seed(seed)
@@ -265,10 +267,12 @@ def load(path: str | os.PathLike[str], module: nn.Module | None = None) -> Fitte
     return FittedField(loaded.eval(), metadata)
 
 
-def as_signal(source: Any) -> Any:
+def as_signal(source: Any) -> Signal:
     """A signal as it is, or whatever `staf.open` makes of a path, array, tensor or PIL image."""
     if isinstance(source, Signal):
         return source
+    if hasattr(source, "loss") and (missing := missing_members(source)):
+        raise TypeError(f"source has a loss, as a task, and lacks {', '.join(missing)}: see staf.training.task.Task")
     from staf.kinds import open as open_signal
 
     return open_signal(source)

@@ -81,17 +81,25 @@ class FittedField(nn.Module):
         values, evaluate = self._transform().values, predictor(self.module, chunk)
         return in_chunks(lambda part: values(evaluate(part.to(device, dtype))), torch.as_tensor(coordinates), chunk)
 
+    def _points(self, coordinates: Tensor | np.ndarray) -> Tensor:
+        """Coordinates (n, d) of floating point, as derivatives need them."""
+        points = torch.as_tensor(coordinates)
+        expected = getattr(self.module, "in_features", points.shape[-1] if points.dim() else 1)
+        if points.dim() != 2 or points.shape[1] != expected:
+            raise ValueError(f"coordinates must have shape (n, {expected}), got {tuple(points.shape)}")
+        return points if points.is_floating_point() else points.float()
+
     def gradient(self, coordinates: Tensor | np.ndarray) -> Tensor:
         """The exact gradient d value / d position, (n, c, d), in the signal's own units: per pixel, per second."""
-        return derivatives.gradient(self, torch.as_tensor(coordinates), units=self._units())
+        return derivatives.gradient(self, self._points(coordinates), units=self._units())
 
     def divergence(self, coordinates: Tensor | np.ndarray) -> Tensor:
         """The exact divergence sum_k d value_k / d position_k, (n,), of a field with as many values as coordinates."""
-        return derivatives.divergence(self, torch.as_tensor(coordinates), units=self._units())
+        return derivatives.divergence(self, self._points(coordinates), units=self._units())
 
     def laplacian(self, coordinates: Tensor | np.ndarray) -> Tensor:
         """The exact Laplacian sum_k d^2 value / d position_k^2, (n, c), in the signal's own units."""
-        return derivatives.laplacian(self, torch.as_tensor(coordinates), units=self._units())
+        return derivatives.laplacian(self, self._points(coordinates), units=self._units())
 
     def render(self, **how: Any) -> Any:
         """A signal of the fitted kind, at any scale, size or crop; see the `render` of that kind for the arguments."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -117,6 +118,9 @@ def fit_windows(
     audio = as_signal(source)
     if not isinstance(audio, Audio):
         raise SignalError(f"only audio is fitted in windows, got a signal of kind {audio.kind!r}")
+    for name, value in (("seconds", seconds), ("overlap", overlap)):
+        if not (math.isfinite(value) and value > 0):
+            raise ValueError(f"{name} must be a positive number, got {value}")
     windows = spans(audio.samples, round(seconds * audio.rate), round(overlap * audio.rate))
     parts = [audio.window(start, stop) for start, stop in windows]
     for number, part in enumerate(parts):

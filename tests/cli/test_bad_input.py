@@ -201,6 +201,15 @@ def test_names_that_are_long_or_no_letters(staf, picture, here, words):
         assert ran.out.encode()
 
 
+def test_a_name_that_begins_with_a_hyphen_is_no_option(staf, picture, here):
+    shutil.copy(picture, here / "-a.png")
+    small = ("--width", 8, "--depth", 1, *SMALL)
+    for words in (("-a.png", *small), (*small, "-a.png")):
+        assert "'-a.png' is taken for an option: write ./-a.png" in staf("fit", *words).refused()
+    for words in (("./-a.png", *small), (*small, "--overwrite", "--", "-a.png")):
+        assert staf("fit", *words).code == 0
+
+
 def test_compare_takes_such_names_too(staf, picture, here):
     for name in ("n" * 249 + ".png", os.fsdecode(b"n\xff\xfe.png")):
         shutil.copy(picture, here / name)
@@ -216,7 +225,10 @@ def test_compare_takes_such_names_too(staf, picture, here):
         (["fit", "picture.png", "--out="], "--out is empty"),
         (["fit", ""], "an argument is empty"),
         (["fit", "picture.png", "--seed", "9" * 30], "--seed must be a whole number from -2^63"),
-        (["upscale", "picture.png", "--scale", "100000"], "must have at most"),
+        (
+            ["upscale", "picture.png", "--scale", "100000"],
+            "--scale 100000 makes 1,600,000 x 1,600,000 pixels of 16 x 16",
+        ),
         (["upscale", "picture.png", "--seed", "9" * 30], "--seed must be a whole number from -2^63"),
     ],
 )
@@ -244,6 +256,11 @@ def test_nan_weights_are_inspected(staf, picture):
     assert ran.code == 0
     assert "parameters are not finite, so there is no figure" in ran.err
     assert not Path("nan-inspect.png").exists()
+    assert (
+        "66 of 66 parameters of the field are not finite"
+        in staf("render", "nan.safetensors", "-o", "nan.png").refused()
+    )
+    assert not Path("nan.png").exists()
 
 
 def shell(here, line):

@@ -75,6 +75,17 @@ def test_an_interrupted_comparison_goes_on(staf, picture, here, monkeypatch):
     assert finished.exists()
 
 
+def test_a_comparison_that_is_stopped_at_once_keeps_nothing_and_says_so(staf, picture, here, monkeypatch):
+    def struck(*arguments, **options):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(networks, "fit_network", struck)
+    ran = staf("compare", picture, "--models", "siren", "--steps", "2", "--out", "c")
+    assert ran.code == 130
+    assert ran.err.splitlines()[-1] == "staf: stopped before the first checkpoint: nothing was kept"
+    assert not (here / "c").exists()
+
+
 def test_kinds_that_cannot_be_drawn_are_refused(staf, here):
     np.save("line.npy", np.arange(9.0))
     said = staf("compare", "line.npy", "--steps", 1).refused()

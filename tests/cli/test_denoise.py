@@ -42,7 +42,7 @@ def test_a_fit_that_ends_before_held_out_pixels_are_looked_at_keeps_its_last_wei
 
 
 def test_mistakes(staf, picture, here):
-    assert "count must be a positive number of photons, got -10" in staf("denoise", picture, "--photons", -10).refused()
+    assert "--photons must be a positive number, got -10" in staf("denoise", picture, "--photons", -10).refused()
     assert "give both" in staf("denoise", picture, "--readout", 2).refused()
     assert "--held-out must lie between 0 and 1" in staf("denoise", picture, "--held-out", 0).refused()
     Audio(np.ones(100), 8000).save(here / "a.wav")

@@ -93,6 +93,7 @@ def test_windows_are_joined(staf, here):
     assert staf("export", "long", "-o", "long.flac", "--rate", 500).out == "long.flac: 450 samples at 500 Hz\n"
     wanted = library.load_windows("long").render(rate=500).array
     assert np.abs(open_signal("long.flac").array - wanted).max() < 1e-4
+    assert "staf export long -o FILE.wav joins them" in staf("render", "long", "-o", "new.wav").refused()
     assert "a fitted recording is written as .wav" in staf("export", "long", "-o", "long.ply").refused()
     (here / "long/windows.json").unlink()
     assert "finish it first with staf fit-windows --resume" in staf("export", "long", "-o", "new.wav").refused()

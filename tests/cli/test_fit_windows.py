@@ -43,6 +43,8 @@ def test_people_are_told(staf, song):
 def test_mistakes(staf, song, picture):
     assert "is of kind image" in staf("fit-windows", picture).refused()
     assert "--rate must be at least 1" in staf("fit-windows", song, "--rate", 0).refused()
+    assert "--window must be a positive number, got nan" in staf("fit-windows", song, "--window", "nan").refused()
+    assert "--overlap must be a positive number, got 0" in staf("fit-windows", song, "--overlap", 0).refused()
     assert "give one of them" in staf("fit-windows", song, "--resume", "--overwrite").refused()
     assert "--at-once must be at least 1" in staf("fit-windows", song, "--at-once", 0).refused()
     assert "--device must be 'cpu'" in staf("fit-windows", song, "--device", "tpu").refused()

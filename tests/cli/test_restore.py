@@ -56,6 +56,21 @@ def test_a_hole_is_filled_and_the_rest_is_what_was_seen(staf, waves):
     assert np.abs(restored - truth)[hole == 0].mean() < 4
 
 
+@pytest.mark.parametrize("shape", [(1, 12), (12, 1), (2, 2)])
+def test_pictures_of_a_single_line_are_filled(staf, here, shape):
+    Image(np.arange(0, 240, 240 // np.prod(shape), dtype=np.uint8).reshape(shape)).save("line.png")
+    methods = staf("restore", "line.png", "--keep", 0.5, "--steps", 2, "--json").json["methods"]
+    assert "linear" in methods
+
+
+@pytest.mark.parametrize("words", [("restore", "--keep", 0.5), ("restore", "--blur", 1), ("denoise",)])
+def test_a_single_pixel_has_nothing_to_hold_out(staf, here, words):
+    Image(np.full((1, 1), 7, np.uint8)).save("one.png")
+    said = staf(words[0], "one.png", *words[1:], "--steps", 2).refused()
+    assert said.startswith("there are too few observations to hold any of them out")
+    assert not (here / "runs").exists()
+
+
 def test_short_forms(staf, picture, here):
     assert staf("restore", picture, "--factor", 2, "--steps", 1, "--json").json["verb"] == "upscale"
     assert staf("restore", picture, "--photons", 9, "--steps", 1, "--json").json["verb"] == "denoise"
@@ -64,8 +79,12 @@ def test_short_forms(staf, picture, here):
 def test_mistakes(staf, picture, here):
     assert "say what happened to the picture" in staf("restore", picture).refused()
     assert "give one of them" in staf("restore", picture, "--keep", 0.2, "--mask", picture).refused()
-    assert "keep must be a share" in staf("restore", picture, "--keep", 1.5).refused()
-    assert "sigma must be positive" in staf("restore", picture, "--blur", 0).refused()
+    assert "--keep is a share of the pixels, at most 1, got 1.5" in staf("restore", picture, "--keep", 1.5).refused()
+    assert "--keep must be a positive number, got 0" in staf("restore", picture, "--keep", 0).refused()
+    assert "--blur must be a positive number, got 0" in staf("restore", picture, "--blur", 0).refused()
+    assert "--scale must be at least 1, got -2" in staf("restore", picture, "--blur", 1, "--scale", -2).refused()
+    large = staf("restore", picture, "--blur", 1, "--scale", 3000).refused()
+    assert "--scale 3000 makes 48,000 x 48,000 pixels of 16 x 16, and at most 400,000,000" in large
     assert "must divide the image's sides" in staf("restore", picture, "--keep", 0.5, "--factor", 5).refused()
     Image(np.full((9, 9), 255, np.uint8)).save("small.png")
     assert "--mask must be an image of 16x16" in staf("restore", picture, "--mask", "small.png").refused()

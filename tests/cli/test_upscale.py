@@ -58,7 +58,8 @@ def test_mistakes(staf, picture):
         "factor must divide every side, got factor 5 for 16x16"
         in staf("upscale", picture, "--evaluate", "--factor", 5).refused()
     )
-    assert "factor must be a whole number" in staf("upscale", picture, "--factor", 0).refused()
+    assert "--scale must be at least 1, got 0" in staf("upscale", picture, "--factor", 0).refused()
+    assert "--scale 2000 makes 32,000 x 32,000 pixels" in staf("upscale", picture, "--scale", 2000).refused()
     assert "--paper is the paper's STAF" in staf("upscale", picture, "--paper", "--model", "siren").refused()
     assert "no model 'sirren'" in staf("upscale", picture, "--model", "sirren").refused()
     assert staf("upscale", picture, "--steps", 1).code == 0

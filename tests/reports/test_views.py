@@ -21,6 +21,7 @@ from staf.kinds.audio.view import CLIP_BYTES, clip_uri, spectrum
 from staf.kinds.shape.mesh import Mesh
 from staf.kinds.shape.task import Occupancy
 from staf.reports import RunPaths, configuration, report_html, write_run
+from staf.reports.measures import measures
 from tests.reports.browser import Browser, executable
 
 
@@ -122,6 +123,16 @@ def test_the_spectrogram_of_silence_is_black() -> None:
         assert "black 80 dB below a tone as high as the peak" in html
         for uri in re.findall(r'src="data:image/png;base64,([^"]+)"', html):
             assert np.asarray(PIL.Image.open(io.BytesIO(base64.b64decode(uri)))).max() == 0
+
+
+def test_a_cloud_is_described_by_its_points_and_measured_without_decibels() -> None:
+    cloud = staf.PointCloud.sampled(Shape.sphere(subdivisions=2), 200, resolution=12)
+    field = staf.siren(3, 1, width=24, depth=2, omega0=5)
+    fit = staf.fit(staf.SignedDistance(cloud), field=field, steps=30, progress=False, device="cpu")
+    html = report_html(fit, measures(fit, None))
+    assert '<p class="lead">200 points with normals, fitted by siren</p>' in html
+    assert "Measured with final weights, one fresh pass over all points." in html
+    assert "PSNR of the fit" not in html
 
 
 def test_long_recordings_are_cut_and_said_to_be() -> None:

@@ -85,9 +85,17 @@ def test_a_photo_that_is_noisy_by_itself():
         Oracle(task)
 
 
+def test_small_pictures_hold_a_sample_out_and_fit_one():
+    drawn = {}
+    for width in (1, 2, 5):
+        task = Denoising(scene(1, width), generator=torch.Generator().manual_seed(0))
+        drawn[width] = (len(task.held_out_index), task.points)
+    assert drawn == {1: (0, 1), 2: (1, 1), 5: (1, 4)}
+
+
 def test_mistakes_are_named():
     generator = torch.Generator()
-    with pytest.raises(ValueError, match=r"held_out must be a share of the pixels in \[0, 1\), got 1"):
+    with pytest.raises(ValueError, match=r"held_out must be a share of the observations in \[0, 1\), got 1"):
         Denoising(scene(), generator=generator, held_out=1)
     with pytest.raises(ValueError, match="truth must have the observed 24x32 pixels"):
         Denoising(scene(), generator=generator, truth=scene(8, 8))

@@ -6,6 +6,8 @@ import torch
 import staf
 from staf.kinds import Image
 from staf.nn import NETWORKS
+from staf.operators import Mask
+from staf.tasks.inverse_classical import linear
 from staf.tasks.picture_restoration import PictureRestoration, picture_operator, random_mask
 
 BLUR = picture_operator((64, 64), blur=1.0)
@@ -32,3 +34,15 @@ def test_missing_pixels_have_constants_of_their_own_and_a_blur_those_of_enlargin
         built = plan.field(0).architecture["arguments"]
         assert built["hidden_omega0"] == own.constants["hidden_omega0"]
     assert NETWORKS["finer"].settings("inpainting") != NETWORKS["finer"].settings("super_resolution")
+
+
+def test_linear_filling_follows_a_line_and_takes_the_nearest_where_there_is_no_triangle():
+    seen = torch.ones(2, dtype=torch.bool)
+    ends = torch.tensor([[0.0, 4.0]])
+    for shape in ((1, 5), (5, 1)):
+        mask = torch.zeros(5, dtype=torch.bool)
+        mask[[0, 4]] = True
+        found = linear(Mask(mask.reshape(shape)), ends, seen, 0.0)
+        assert torch.equal(found.flatten(), torch.arange(5.0))
+    slanted = Mask(torch.eye(2, dtype=torch.bool))
+    assert set(linear(slanted, ends, seen, 0.0).flatten().tolist()) == {0.0, 4.0}

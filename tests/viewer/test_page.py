@@ -15,6 +15,7 @@ from staf.api import FittedField
 from staf.export.errors import ExportError
 from staf.kinds import Audio
 from staf.viewer.page import export_html, page
+from staf.viewer.payload import Payload
 from tests.export.fields import audio_field, image_field, shape_field
 from tests.export.networks import make
 
@@ -99,3 +100,5 @@ def test_what_cannot_be_shown_is_refused():
         field.module.output.bias.fill_(float("nan"))
     with pytest.raises(ExportError, match="not finite"):
         page(field)
+    with pytest.raises(ExportError, match="its description holds a number that is not finite"):
+        Payload({"view": {"scale": [float("inf")]}}, b"").to_bytes()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import staf
 from staf.storage import FileError
@@ -42,6 +43,17 @@ def folder(tmp_path: Path) -> Path:
 def server(folder: Path) -> Iterator[ViewServer]:
     with serve(folder, staf.load, browse=False) as server:
         yield server
+
+
+def test_a_field_that_cannot_be_shown_says_why(tmp_path: Path):
+    field = image_field(width=8, depth=2)
+    torch.nn.init.constant_(field.module.output.bias, float("nan"))
+    field.save(tmp_path / "broken.safetensors")
+    with serve(tmp_path / "broken.safetensors", staf.load, browse=False) as server:
+        for rest in ("", "field"):
+            status, told, headers = ask(server, f"/{server.secret}/0/{rest}")
+            assert (status, headers["Content-Type"]) == (500, "text/plain; charset=utf-8")
+            assert told == b"broken: cannot make a page: the field holds a number that is not finite"
 
 
 def test_the_page_and_its_field(server: ViewServer):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
+from staf._documents import Document
 from staf._extras import need
 from staf.benchmarking.report import three_figures
 
 RELEASED = {"released": "#9aa0a6", "released, torch.compile": "#c6a15b"}
 
 
-def draw(document: dict[str, Any], path: Path) -> Path:
+def draw(document: Document, path: Path) -> Path:
     """Horizontal bars of milliseconds on a logarithmic axis, each with its ratio to the released form; a PNG."""
     need("plot", "matplotlib")
     from matplotlib.backends.backend_agg import FigureCanvasAgg

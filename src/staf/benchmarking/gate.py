@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from staf import ops
+from staf._documents import Document
 from staf.benchmarking.cases import Case
 from staf.benchmarking.released_networks import ReleasedNetwork
 from staf.ops.linear import ProductPrecision, linear, product_precision
@@ -51,7 +51,7 @@ class Check:
 Operation = Callable[..., Tensor]
 
 
-def check_cases(cases: Sequence[Case], device: str, seed: int) -> list[dict[str, Any]]:
+def check_cases(cases: Sequence[Case], device: str, seed: int) -> list[Document]:
     """Check every operation that the cases use; raise `GateError` if one is wrong."""
     generator = torch.Generator().manual_seed(seed)
     checks: list[Check] = []

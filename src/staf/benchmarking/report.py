@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from staf._documents import Document
 from staf._tables import Table
 
 COLUMNS = ("case", "version", "ms", "spread", "ratio", "processor ratio", "GiB")
 
 
-def summary_table(document: dict[str, Any]) -> Table:
+def summary_table(document: Document) -> Table:
     """Case, version, time and ratio: what fits a terminal."""
     rows = [
         (record["case"], record["version"], three_figures(record["ms"]), _times(record["ratio"]))
@@ -20,14 +19,14 @@ def summary_table(document: dict[str, Any]) -> Table:
     )
 
 
-def to_markdown(document: dict[str, Any]) -> str:
+def to_markdown(document: Document) -> str:
     """The machine, the gate and every record."""
     rows = [cells(record) for record in document["records"]]
     table = Table("Milliseconds per step or pass", COLUMNS, rows)
     return "\n".join([*heading(document), *conditions(document)]) + "\n" + table.to_markdown()
 
 
-def heading(document: dict[str, Any]) -> list[str]:
+def heading(document: Document) -> list[str]:
     """The title, and a line with machine, versions, commit and date."""
     machine = document["machine"]
     where = machine["gpu"] or f"{machine['cpu']}, {machine['threads']} of {machine['cores']} threads"
@@ -36,7 +35,7 @@ def heading(document: dict[str, Any]) -> list[str]:
     return [f"# Benchmarks: {document['suite']}", "", about, ""]
 
 
-def conditions(document: dict[str, Any]) -> list[str]:
+def conditions(document: Document) -> list[str]:
     """The load, the gate, and whether the run was finished."""
     load = document.get("load")
     return [
@@ -47,7 +46,7 @@ def conditions(document: dict[str, Any]) -> list[str]:
     ]
 
 
-def cells(record: dict[str, Any]) -> tuple[str, ...]:
+def cells(record: Document) -> tuple[str, ...]:
     """A record's row: time, ratio to the released form in the same run (also of processor time), memory."""
     return (
         record["case"],

@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from staf._documents import Document
 from staf._machine import provenance
 from staf.benchmarking.cases import Case, Version
 from staf.benchmarking.gate import check_cases
@@ -17,7 +18,6 @@ from staf.training.stepper import is_out_of_memory
 
 ROUNDS = 2
 FORMAT = 1
-Document = dict[str, Any]
 
 
 def run_cases(
@@ -31,7 +31,7 @@ def run_cases(
     keep: Callable[[Document], None] = lambda document: None,
     builder: Builder | None = None,
     after_gate: Callable[[], Mapping[str, Any]] = dict,
-    annotate: Callable[[Case, dict[str, Any]], None] = lambda case, record: None,
+    annotate: Callable[[Case, Document], None] = lambda case, record: None,
 ) -> Document:
     """Run the cases of a suite on a device.
 
@@ -80,7 +80,7 @@ def matching(cases: Sequence[Case], pattern: str) -> list[Case]:
 
 def run_case(
     case: Case, device: str, effort: Effort, say: Callable[[str], None], builder: Builder | None = None
-) -> list[dict[str, Any]]:
+) -> list[Document]:
     """One record per version. Versions take turns in each round, so that a drift of the machine affects all alike."""
     found: dict[str, list[Measurement]] = {version.name: [] for version in case.versions}
     failed: dict[str, str] = {}
@@ -121,7 +121,7 @@ def failures(document: Document) -> list[str]:
     ]
 
 
-def _record(case: Case, version: Version, rounds: list[Measurement], base: list[Measurement]) -> dict[str, Any]:
+def _record(case: Case, version: Version, rounds: list[Measurement], base: list[Measurement]) -> Document:
     seconds, base_seconds = _mean([one.seconds for one in rounds]), _mean([one.seconds for one in base])
     processor, base_processor = _mean([one.processor for one in rounds]), _mean([one.processor for one in base])
     return {

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
+from staf._documents import Document
 from staf.cli.errors import Stopped, UserError, edge
 from staf.cli.kinds import kind_of, options_of
 from staf.cli.options import MODEL_NAMES, Count, FitOptions
@@ -89,7 +91,7 @@ def run(options: Compare, terminal: Terminal) -> int:
             image, models, budget, folder / RESULTS, device=device, seed=options.seed or 0, progress=options.progress
         )
     except KeyboardInterrupt as stop:
-        raise _stopped(stop, terminal) from None
+        raise _stopped(stop, terminal, folder / RESULTS) from None
     _show(options, terminal, folder, image, comparison)
     return 1 if comparison.failures else 0
 
@@ -100,7 +102,7 @@ def _prepare(options: Compare, folder: Path, needed: int) -> None:
         raise UserError(f"{folder} is a file: name a folder with --out")
     if options.resume and options.overwrite:
         raise UserError("--resume continues a comparison and --overwrite starts a new one: give one of them")
-    earlier = sorted(results.iterdir()) if results.is_dir() else []
+    earlier = _kept(results)
     if options.resume and not earlier:
         raise UserError(f"there is no interrupted comparison in {folder}: leave --resume out")
     if earlier and not (options.resume or options.overwrite):
@@ -115,8 +117,17 @@ def _prepare(options: Compare, folder: Path, needed: int) -> None:
                 path.unlink()
 
 
-def _stopped(stop: KeyboardInterrupt, terminal: Terminal) -> Stopped:
-    message = f"stopped; finished networks are kept. To continue with the rest:\n{terminal.resume_command()}"
+def _kept(results: Path) -> list[Path]:
+    """The files of networks that are done, and the checkpoint of one that is not."""
+    return sorted(results.iterdir()) if results.is_dir() else []
+
+
+def _stopped(stop: KeyboardInterrupt, terminal: Terminal, results: Path) -> Stopped:
+    message = f"stopped; what was fitted so far is kept. To continue with the rest:\n{terminal.resume_command()}"
+    if not _kept(results):
+        message = "stopped before the first checkpoint: nothing was kept"
+        with contextlib.suppress(OSError):
+            results.rmdir()
     return Stopped(message, getattr(stop, "signal_number", 2))
 
 
@@ -151,7 +162,7 @@ def _show(options: Compare, terminal: Terminal, folder: Path, image: Signal, com
     )
 
 
-def _row(result: NetworkResult) -> dict[str, Any]:
+def _row(result: NetworkResult) -> Document:
     names = ("model", "metrics", "parameters", "steps", "seconds", "stopped", "reasons", "notes")
     return {**{name: getattr(result, name) for name in names}, "file": str(result.field_path)}
 

@@ -11,15 +11,17 @@ from tyro.conf import arg
 
 from staf._documents import Document
 from staf.cli.errors import UserError, edge
-from staf.cli.options import Number
+from staf.cli.options import Number, check_positive
 from staf.cli.restoration import (
     FIGURE,
     METRICS,
     MODEL,
     RestorationOptions,
     as_picture,
+    check_held_out,
     draw,
     fit_task,
+    keep_best,
     open_image,
     outcome,
     predicted_by,
@@ -70,12 +72,12 @@ def run(options: Denoise, terminal: Terminal) -> int:
     from staf.operators import PhotonNoise
     from staf.planning.plans import paper_staf_denoising
     from staf.planning.restoration import denoising
-    from staf.tasks import Denoising, KeepBestHeldOut, Oracle
+    from staf.tasks import Denoising, Oracle
 
     if options.readout and options.photons is None:
         raise UserError("--readout is noise that --photons adds: give both")
-    if not 0 < options.held_out < 1:
-        raise UserError(f"--held-out must lie between 0 and 1, got {options.held_out:g}")
+    check_held_out(options.held_out)
+    check_positive(photons=options.photons)
     name = "denoised.tiff" if image.dtype.kind == "f" else "denoised.png"
     start = start_for(options, "denoise", image, [name, MODEL, METRICS, FIGURE])
     how: Document = {
@@ -94,7 +96,7 @@ def run(options: Denoise, terminal: Terminal) -> int:
             if options.paper
             else denoising(task, start.budget, device=device, model=options.model)
         )
-    keep = KeepBestHeldOut(task, every=10)
+    keep = keep_best(task)
     oracle = Oracle(task, every=10) if options.photons is not None else None
     fit = fit_task(options, terminal, start, task, plan, [keep, oracle] if oracle else [keep])
     with finishing(fit, start.folder, terminal):

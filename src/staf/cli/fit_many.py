@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, arg
 
+from staf._documents import Document
 from staf.cli.errors import UserError, edge
 from staf.cli.kinds import is_url
 from staf.cli.many_options import INDEX, ManyOptions, kept_when_stopped
@@ -61,7 +62,7 @@ class FitMany(ManyOptions, BudgetOptions):
         name = self.folder.rstrip("/").rpartition("/")[2] if is_url(self.folder) else Path(self.folder).resolve().name
         return self.out or str(default_folder(name, "many"))
 
-    def checked(self, files: int) -> dict[str, Any]:
+    def checked(self, files: int) -> Document:
         """The arguments of `staf.fit_many`, after all that can be checked before the work."""
         if not self.into_shards:
             arguments = self.arguments(Path(self.place()))

@@ -11,8 +11,8 @@ from tyro.conf import Positional, arg
 
 from staf._documents import Document
 from staf.cli.errors import UserError, edge
-from staf.cli.many_options import ManyOptions, check_counts, kept_when_stopped
-from staf.cli.options import Count
+from staf.cli.many_options import ManyOptions, kept_when_stopped
+from staf.cli.options import Count, check_counts, check_positive
 from staf.cli.outputs import MEBIBYTE, default_folder, prepare_folder
 from staf.cli.terminal import Terminal
 
@@ -50,6 +50,7 @@ def options_for(words: Sequence[str]) -> type[object]:
 def run(options: FitWindows, terminal: Terminal) -> int:
     """Fit the windows, join them, measure the whole."""
     check_counts(rate=options.rate, steps=options.steps)
+    check_positive(window=options.window, overlap=options.overlap)
     from staf.kinds import Audio
     from staf.kinds import open as open_signal
     from staf.planning.rules import counted

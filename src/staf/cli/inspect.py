@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import Positional, arg
 
 from staf._documents import Document
+from staf.cli.drawing import not_finite
 from staf.cli.options import Flag, OutFile
 from staf.cli.outputs import prepare_figure
 from staf.cli.render import field_of
@@ -108,11 +109,6 @@ def parameter_rows(module: nn.Module) -> list[Document]:
         {"name": name, "shape": list(p.shape), "count": p.numel(), "role": roles[name]}
         for name, p in module.named_parameters()
     ]
-
-
-def not_finite(module: nn.Module) -> int:
-    """How many parameters are NaN or infinite."""
-    return sum(int((~parameter.detach().isfinite()).sum()) for parameter in module.parameters())
 
 
 def activation_rows(module: nn.Module) -> list[Document]:

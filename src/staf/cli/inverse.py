@@ -14,6 +14,7 @@ from staf.cli.restoration import (
     as_picture,
     draw,
     fit_task,
+    keep_best,
     middle,
     outcome,
     predicted_by,
@@ -65,11 +66,11 @@ def solve(
     `about` begins the document of metrics.json; `shown` is the observation as a picture, where that is another.
     """
     from staf.planning import plan as make_plan
-    from staf.tasks import KeepBestHeldOut, Oracle
+    from staf.tasks import Oracle
 
     with edge():
         plan = make_plan(task, start.budget, device=options.device_name().split(":")[0], model=options.model)
-    keep = KeepBestHeldOut(task, every=10)
+    keep = keep_best(task)
     oracle = Oracle(task, every=10) if task.truth is not None else None
     fit = fit_task(options, terminal, start, task, plan, [keep, oracle] if oracle else [keep])
     with finishing(fit, start.folder, terminal):
@@ -130,9 +131,3 @@ def as_preview(signal: Signal) -> Signal | None:
     layer = middle(signal.array, 2)[..., 0].astype(np.float64)
     low, high = signal.value_range
     return Image(np.clip(np.rint((layer - low) / (high - low) * 255), 0, 255).astype(np.uint8))
-
-
-def check_held_out(share: float) -> None:
-    """Refuse a share that leaves nothing to fit, or nothing to choose by."""
-    if not 0 < share < 1:
-        raise UserError(f"--held-out must lie between 0 and 1, got {share:g}")

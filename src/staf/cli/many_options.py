@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGINT
-from typing import Annotated, Any
+from typing import Annotated
 
 from tyro.conf import arg
 
+from staf._documents import Document
 from staf.cli.errors import Stopped, UserError
-from staf.cli.options import Count, Device, Flag, device_name
+from staf.cli.options import Count, Device, Flag, check_counts, device_name
 from staf.cli.terminal import Terminal
 
 # Known here without importing torch, for help; a test holds them to `staf.storage` and `staf.windows`.
@@ -43,7 +44,7 @@ class ManyOptions:
     progress: Annotated[bool, arg(help_behavior_hint="")] = True
     """Show progress on stderr, or not (default: show it)."""
 
-    def arguments(self, out: Path) -> dict[str, Any]:
+    def arguments(self, out: Path) -> Document:
         """The options as `staf.fit_many` and `staf.fit_windows` take them; refused where `out` may not be written."""
         check_counts(at_once=self.at_once)
         if out.exists() and not out.is_dir():
@@ -65,13 +66,6 @@ class ManyOptions:
             "resume": self.resume,
             "progress": None if self.progress else False,
         }
-
-
-def check_counts(**counts: int | None) -> None:
-    """Refuse options that count something and are below 1."""
-    for name, value in counts.items():
-        if value is not None and value < 1:
-            raise UserError(f"--{name.replace('_', '-')} must be at least 1, got {value}")
 
 
 @contextlib.contextmanager

@@ -11,10 +11,10 @@ from tyro.conf import Positional, arg
 
 from staf._documents import Document
 from staf.cli.errors import UserError, edge
-from staf.cli.inverse import array_of, check_held_out, solve
+from staf.cli.inverse import array_of, solve
 from staf.cli.options import Count, Number
 from staf.cli.outputs import default_folder
-from staf.cli.restoration import FIGURE, METRICS, MODEL, REPORT, InverseOptions, started
+from staf.cli.restoration import FIGURE, METRICS, MODEL, REPORT, InverseOptions, check_held_out, started
 from staf.cli.terminal import Terminal
 
 if TYPE_CHECKING:

@@ -41,11 +41,8 @@ class BudgetOptions:
         """The same for a plan."""
         from staf.planning import Budget
 
-        for flag, value in (("--seconds", self.seconds), ("--target-db", self.target_db)):
-            if value is not None and not (math.isfinite(value) and value > 0):
-                raise UserError(f"{flag} must be a positive number, got {value}")
-        if self.steps is not None and self.steps < 1:
-            raise UserError(f"--steps must be at least 1, got {self.steps}")
+        check_positive(seconds=self.seconds, target_db=self.target_db)
+        check_counts(steps=self.steps)
         return Budget(self.steps, self.seconds, self.target_db)
 
 
@@ -73,6 +70,20 @@ class FitOptions(BudgetOptions):
     def device_name(self) -> str:
         """The device as torch spells it."""
         return device_name(self.device)
+
+
+def check_counts(**counts: int | None) -> None:
+    """Refuse options that count something and are below 1."""
+    for name, value in counts.items():
+        if value is not None and value < 1:
+            raise UserError(f"--{name.replace('_', '-')} must be at least 1, got {value}")
+
+
+def check_positive(**numbers: float | None) -> None:
+    """Refuse options that are given and are no positive numbers."""
+    for name, value in numbers.items():
+        if value is not None and not (math.isfinite(value) and value > 0):
+            raise UserError(f"--{name.replace('_', '-')} must be a positive number, got {value:g}")
 
 
 def device_name(device: str | None) -> str:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from tyro.conf import UseAppendAction, arg
 
-from staf._documents import read_json
+from staf._documents import Document, read_json
 from staf.cli.errors import UserError, did_you_mean
+from staf.cli.options import check_counts
 from staf.kinds.options import Count, Number
 
 if TYPE_CHECKING:
@@ -69,14 +71,15 @@ class Overrides:
         """Set the number of threads of this process."""
         if self.threads is None:
             return
-        if self.threads < 1:
-            raise UserError(f"--threads must be at least 1, got {self.threads}")
+        check_counts(threads=self.threads)
         import torch
 
         torch.set_num_threads(self.threads)
 
 
-def planned(options: Overrides, source: Signal | Task, plan: Plan, rerun: Any) -> Plan:
+def planned(
+    options: Overrides, source: Signal | Task, plan: Plan, rerun: Callable[[Mapping[str, Rule | None]], Plan]
+) -> Plan:
     """The plan with the user's choices in it; `rerun(rules)` makes the plan again by rules that replace topics."""
     words = options.words()
     if not words:
@@ -141,7 +144,7 @@ def plan_of_file(path: Path, source: Signal | Task) -> Plan:
     return Plan(factory, recipe, {"config": f"network and recipe of {path}"}, "config")
 
 
-def read_config(path: Path) -> dict[str, Any]:
+def read_config(path: Path) -> Document:
     """The config.json of a run, checked."""
     try:
         about = read_json(path)
@@ -155,10 +158,10 @@ def read_config(path: Path) -> dict[str, Any]:
     sized = isinstance(arguments, dict) and "in_features" in arguments and "out_features" in arguments
     if not (sized and isinstance(parts.get("recipe"), dict) and isinstance(parts.get("seed"), int)):
         raise UserError(f"{path} names no network, recipe and seed: --config takes the config.json of a run")
-    return cast("dict[str, Any]", about)
+    return cast("Document", about)
 
 
-def _split(options: Overrides, plan: Plan) -> tuple[dict[str, Any], dict[str, Any]]:
+def _split(options: Overrides, plan: Plan) -> tuple[Document, Document]:
     """What was asked for, as arguments of the network and as entries of the recipe."""
     from staf.training import Recipe
 
@@ -166,7 +169,7 @@ def _split(options: Overrides, plan: Plan) -> tuple[dict[str, Any], dict[str, An
     known = [name for name in inspect.signature(spec.factory).parameters if name not in _NOT_SET]
     recipe = [f.name for f in dataclasses.fields(Recipe) if f.name != "schedule"]
     arguments = {name: getattr(options, name) for name in ARGUMENTS if getattr(options, name) is not None}
-    entries: dict[str, Any] = {}
+    entries: Document = {}
     if options.rate is not None:
         entries |= {"rate": options.rate, "matrix_rate": options.rate}
     for name in ("batch", "optimiser", "precision"):
@@ -206,7 +209,7 @@ def _value(text: str) -> Any:
     return tuple(found) if isinstance(found, list) else found
 
 
-def _rules(options: Overrides, arguments: dict[str, Any], entries: dict[str, Any]) -> dict[str, Rule | None]:
+def _rules(options: Overrides, arguments: Document, entries: Document) -> dict[str, Rule | None]:
     """Rules that replace the topics of what was asked for, so that what depends on them follows."""
     from staf.planning.rules import OPTIMISER_ENTRIES, counted, learning_rate, muon, soap
     from staf.planning.situation import Choice, Situation
@@ -214,8 +217,7 @@ def _rules(options: Overrides, arguments: dict[str, Any], entries: dict[str, Any
     rules: dict[str, Rule | None] = {}
     if options.batch is not None:
         size = options.batch
-        if size < 1:
-            raise UserError(f"--batch must be at least 1, got {size}")
+        check_counts(batch=size)
         rules["batch"] = lambda s: Choice(
             f"steps of {min(size, s.points):,} of the {s.points:,} points, as asked",
             recipe={"batch": None if size >= s.points else size},

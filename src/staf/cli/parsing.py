@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import io
 import itertools
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -32,6 +33,9 @@ def parse(options: type[T], words: Sequence[str], prog: str) -> T:
     if {"-h", "--help"} & set(words):
         # Beside a file, tyro would leave the file out of the help.
         words = ["--help"]
+    for word in itertools.takewhile(lambda word: word != "--", words):
+        if word.startswith("-") and len(word) > 2 and os.path.lexists(word):
+            raise UserError(f"{word!r} is taken for an option: write ./{word} for the file of that name")
     for i, word in enumerate(words):
         if not word or (word.startswith("--") and word.endswith("=")):
             name = word.removesuffix("=") or (words[i - 1] if i else "the first argument")

@@ -12,7 +12,7 @@ from tyro.conf import Positional, arg
 from staf.cli.drawing import check_suffix, write_field
 from staf.cli.errors import UserError, edge
 from staf.cli.kinds import kind_of_field, options_of
-from staf.cli.many_options import INDEX, SET
+from staf.cli.many_options import INDEX, SET, WINDOWS
 from staf.cli.options import Device, Flag, OutFile, device_name
 from staf.cli.outputs import prepare_file
 from staf.cli.resuming import CHECKPOINT
@@ -54,6 +54,8 @@ def field_of(path: Path) -> Path:
     if not path.is_dir():
         return path
     found = [path / name for name in (MODEL, CHECKPOINT) if (path / name).exists()]
+    if not found and (path / WINDOWS).exists():
+        raise UserError(f"{path} holds the windows of a recording: staf export {path} -o FILE.wav joins them")
     if not found and any((path / name).exists() for name in (INDEX, SET)):
         raise UserError(f"{path} holds many fields: staf view shows them, staf export writes each as a file")
     if not found:

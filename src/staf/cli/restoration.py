@@ -12,7 +12,7 @@ from tyro.conf import Positional, arg
 
 from staf._documents import Document
 from staf.cli.errors import UserError
-from staf.cli.options import MODEL_NAMES, FitOptions, Flag
+from staf.cli.options import MODEL_NAMES, FitOptions, Flag, check_counts
 from staf.cli.outputs import MEBIBYTE, default_folder, prepare_folder
 from staf.cli.resuming import CHECKPOINT, check_folder, interrupted, left_at_once, resumed
 from staf.cli.terminal import Terminal
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from staf.kinds import Image
     from staf.planning import Budget, Plan
     from staf.signals.base import Signal
-    from staf.tasks import Denoising, InverseProblem, Oracle
+    from staf.tasks import Denoising, InverseProblem, KeepBestHeldOut, Oracle
     from staf.tasks.choice import Choice
     from staf.training.state import Callback
     from staf.training.task import Predict
@@ -69,7 +69,7 @@ def open_image(options: RestorationOptions) -> Image:
 
     image = open_signal(options.file)
     if not isinstance(image, Image):
-        raise UserError(f"only images are restored, and {options.file} is of kind {image.kind}")
+        raise UserError(f"FILE must be an image, and {options.file} is of kind {image.kind}")
     if options.paper and options.model != "staf":
         raise UserError(f"--paper is the paper's STAF, got --model {options.model}")
     return image
@@ -78,6 +78,37 @@ def open_image(options: RestorationOptions) -> Image:
 def start_for(options: RestorationOptions, name: str, image: Image, files: Sequence[str]) -> Start:
     """The folder, checked, and the seed and budget: those that were given, or those of the interrupted fit."""
     return started(options, default_folder(image.name, name), 64 * image.array.nbytes, files)
+
+
+def check_enlarged(image: Image, factor: int) -> None:
+    """Refuse a factor that makes an image larger than those that are opened: it would not fit in memory."""
+    from staf.kinds.opening import MAX_PIXELS
+
+    check_counts(scale=factor)
+    height, width = (size * factor for size in image.shape)
+    if width * height > MAX_PIXELS:
+        raise UserError(
+            f"--scale {factor} makes {width:,} x {height:,} pixels of {image.width} x {image.height}, and at most "
+            f"{MAX_PIXELS:,} are made at once: choose a smaller one"
+        )
+
+
+def check_held_out(share: float) -> None:
+    """Refuse a share that leaves nothing to fit, or nothing to choose by."""
+    if not 0 < share < 1:
+        raise UserError(f"--held-out must lie between 0 and 1, got {share:g}")
+
+
+def keep_best(task: Restoration) -> KeepBestHeldOut:
+    """The callback that keeps the weights of the smallest error on what is held out, of which there must be some."""
+    from staf.tasks import KeepBestHeldOut
+
+    if not len(task.held_out_index):
+        raise UserError(
+            "there are too few observations to hold any of them out of the fit, by which the result is chosen: at "
+            "least 2 are needed"
+        )
+    return KeepBestHeldOut(task, every=10)
 
 
 def started(options: InverseOptions, default: Path, nbytes: int, files: Sequence[str]) -> Start:

@@ -12,8 +12,8 @@ from tyro.conf import arg
 
 from staf._documents import Document
 from staf.cli.errors import UserError, edge
-from staf.cli.inverse import check_held_out, solve
-from staf.cli.options import Flag, Number
+from staf.cli.inverse import solve
+from staf.cli.options import Flag, Number, check_counts, check_positive
 from staf.cli.restoration import (
     FIGURE,
     METRICS,
@@ -21,6 +21,8 @@ from staf.cli.restoration import (
     REPORT,
     RestorationOptions,
     Start,
+    check_enlarged,
+    check_held_out,
     open_image,
     start_for,
 )
@@ -80,6 +82,8 @@ def run(options: Restore, terminal: Terminal) -> int:
         return denoise.run(denoise.Denoise(**_shared(options, denoise.Denoise)), terminal)
     _check(options, given)
     image = open_image(options)
+    if not _is_original(options):
+        check_enlarged(image, options.scale or 1)
     name = "restored.tiff" if image.dtype.kind == "f" else "restored.png"
     start = start_for(options, "restore", image, [name, MODEL, METRICS, FIGURE, REPORT])
     with edge():
@@ -101,6 +105,15 @@ def _check(options: Restore, given: set[str]) -> None:
     if options.paper:
         raise UserError("--paper has a plan for `staf upscale` and `staf denoise` only: leave it out")
     check_held_out(options.held_out)
+    check_counts(scale=options.scale)
+    check_positive(keep=options.keep, blur=options.blur, photons=options.photons)
+    if options.keep is not None and options.keep > 1:
+        raise UserError(f"--keep is a share of the pixels, at most 1, got {options.keep:g}")
+
+
+def _is_original(options: Restore) -> bool:
+    """Whether FILE is what is looked for, and not what is observed of it."""
+    return options.evaluate or options.keep is not None or options.photons is not None
 
 
 def _task(options: Restore, image: Image, start: Start, terminal: Terminal) -> PictureRestoration:
@@ -112,7 +125,7 @@ def _task(options: Restore, image: Image, start: Start, terminal: Terminal) -> P
 
     generator = torch.Generator().manual_seed(start.seed)
     factor = options.scale or 1
-    known = options.evaluate or options.keep is not None or options.photons is not None
+    known = _is_original(options)
     height, width = image.shape
     if known and (height % factor or width % factor):
         raise UserError(f"--scale must divide the image's sides, got {factor} for {width}x{height}")

@@ -6,16 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
 from staf._documents import Document
 from staf.cli.errors import UserError, edge
-from staf.cli.inverse import array_of, check_held_out, solve
+from staf.cli.inverse import array_of, solve
 from staf.cli.options import Count, Flag, Number
 from staf.cli.outputs import default_folder
-from staf.cli.restoration import FIGURE, METRICS, MODEL, REPORT, InverseOptions, started
+from staf.cli.restoration import FIGURE, METRICS, MODEL, REPORT, InverseOptions, check_held_out, started
 from staf.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def _task(options: Scan, data: Grid, generator: object) -> Tomography:
     from staf.tasks.ray_batches import MOST_CELLS, RayTomography
     from staf.tasks.tomography import Tomography, estimated_range
 
-    how: dict[str, Any] = {"held_out": options.held_out, "generator": generator}
+    how: Document = {"held_out": options.held_out, "generator": generator}
     values = data.values().reshape(data.shape)
     if options.evaluate:
         operator = scanner(options, data.shape, _angles(options, options.views or VIEWS, data.in_features), None, data)

@@ -18,6 +18,7 @@ from staf.cli.restoration import (
     MODEL,
     RestorationOptions,
     as_picture,
+    check_enlarged,
     draw,
     fit_task,
     open_image,
@@ -76,6 +77,8 @@ def run(options: Upscale, terminal: Terminal) -> int:
     from staf.planning.restoration import super_resolution
     from staf.tasks import Oracle, SuperResolution
 
+    if not options.evaluate:
+        check_enlarged(image, options.scale)
     convention: Convention = "ends" if options.paper else "centres"
     samples = options.samples if options.samples is not None else (1 if options.paper else SAMPLES)
     name = "upscaled.tiff" if image.dtype.kind == "f" else "upscaled.png"

@@ -7,17 +7,20 @@ import json
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import torch
 from torch import nn
 
+from staf._documents import Document
 from staf.planning.plans import Budget, Plan, points_of
 from staf.planning.plans import plan as make_plan
+from staf.signals.base import Signal
 from staf.training import Recipe
 from staf.training.trainees import must_be_alone
 
 PlanBy = Literal["size", "spectrum"]
+Named = tuple[str, Signal]
 # By size, signals with fewer than this times the points of the smallest share its plan: mixed sizes train together.
 SIZES = 2.0
 
@@ -31,10 +34,10 @@ class Job:
     """
 
     name: str
-    signal: Any
+    signal: Signal
     plan: Plan
     recipe: Recipe
-    architecture: dict[str, Any] | None
+    architecture: Document | None
     alone: bool
     start: str
     key: Hashable
@@ -54,9 +57,9 @@ class Planner:
             raise ValueError(f"give plan or plan_by, not both (got plan_by={plan_by!r})")
         self._recipe, self._plan, self._model, self._by = recipe, plan, model or "staf", plan_by
         self._budget, self._seed = budget, seed
-        self._by_shape: dict[Hashable, Callable[[str, Any], Job]] = {}
+        self._by_shape: dict[Hashable, Callable[[str, Signal], Job]] = {}
 
-    def job(self, name: str, signal: Any) -> Job:
+    def job(self, name: str, signal: Signal) -> Job:
         """The job of one signal, which depends on no other signal: by size, all of one shape have one plan."""
         if self._by == "spectrum":
             return self._network(signal)(name, signal)
@@ -65,7 +68,7 @@ class Planner:
             self._by_shape[shape] = self._network(signal)
         return self._by_shape[shape](name, signal)
 
-    def jobs(self, named: Sequence[tuple[str, Any]]) -> list[Job]:
+    def jobs(self, named: Sequence[Named]) -> list[Job]:
         """Plan the signals, in the order given."""
         jobs: dict[str, Job] = {}
         for group in self._alike(named):
@@ -74,11 +77,11 @@ class Planner:
                 jobs[name] = made(name, signal)
         return [jobs[name] for name, _ in named]
 
-    def _alike(self, named: Sequence[tuple[str, Any]]) -> list[list[tuple[str, Any]]]:
+    def _alike(self, named: Sequence[Named]) -> list[list[Named]]:
         """Signals that share a plan, the smallest first."""
         if self._by == "spectrum":
             return [[item] for item in named]
-        groups: list[list[tuple[str, Any]]] = []
+        groups: list[list[Named]] = []
         for item in sorted(named, key=lambda item: (_kind(item[1]), points_of(item[1]))):
             first = groups[-1][0][1] if groups else None
             alike = first is not None and _kind(first) == _kind(item[1])
@@ -88,7 +91,7 @@ class Planner:
                 groups.append([item])
         return groups
 
-    def _network(self, signal: Any) -> Callable[[str, Any], Job]:
+    def _network(self, signal: Signal) -> Callable[[str, Signal], Job]:
         """What makes jobs with the plan of one signal."""
         seen, limits = signal if self._by == "spectrum" else of_its_size(signal), self._budget
         # For a GPU, because networks that train together take full batches on every device.
@@ -118,12 +121,12 @@ def _hash_of(field: nn.Module) -> str:
     return content.hexdigest()
 
 
-def _kind(signal: Any) -> tuple[str, int, int]:
+def _kind(signal: Signal) -> tuple[str, int, int]:
     """Signals whose losses are the same function of networks with the same inputs and outputs."""
     return type(signal).__qualname__, signal.in_features, signal.out_features
 
 
-def of_its_size(signal: Any) -> SimpleNamespace:
+def of_its_size(signal: Signal) -> SimpleNamespace:
     """What a plan by size sees of a signal: all but its samples."""
     names = ("kind", "in_features", "out_features", "shape", "samples", "rate", "seconds")
     return SimpleNamespace(**{name: getattr(signal, name) for name in names if hasattr(signal, name)})

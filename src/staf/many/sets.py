@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from staf._documents import Document
 from staf._files import WriteError
 from staf.many.cluster import connected, run_on_cluster
 from staf.many.units import Prepared, Source, Tally, UnitFitter, Work, in_units, unit_size, with_hint
@@ -65,7 +66,7 @@ def names_of(sources: Sequence[Any]) -> list[str]:
     )
 
 
-def _settings(work: Work) -> dict[str, Any]:
+def _settings(work: Work) -> Document:
     """What must be the same when a run is resumed."""
     return {
         "seed": work.seed,

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from staf._documents import Document
 from staf._files import WriteError
 from staf._jsonable import digest
 from staf.api import Fit, as_signal, choose_device
@@ -17,6 +18,7 @@ from staf.many.groups import Share, capacity, fit_group, together
 from staf.many.plans import Job, PlanBy, Planner
 from staf.many.writing import ShardWriter
 from staf.planning.plans import Budget, Plan, points_of
+from staf.signals.base import Signal
 from staf.storage.sets import Finished, Place, SetFolder
 from staf.tasks import task_for
 from staf.training import Callback, Recipe
@@ -35,7 +37,7 @@ class Source:
 
     name: str
     given: Any
-    tags: dict[str, Any]
+    tags: Document
     known: str | None = None
 
 
@@ -75,7 +77,7 @@ class Prepared:
 
     jobs: list[Job] = field(default_factory=list)
     keys: dict[str, str] = field(default_factory=dict)
-    tags: dict[str, dict[str, Any]] = field(default_factory=dict)
+    tags: dict[str, Document] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
 
 
@@ -143,7 +145,7 @@ def _finished(job: Job, fit: Fit, prepared: Prepared) -> Finished:
     return Finished.of(job.name, prepared.keys[job.name], fit.module, metadata)
 
 
-def signal_of(source: Any) -> Any:
+def signal_of(source: Any) -> Signal:
     """The signal of a source; a function is called first, so that what it opens is read when its turn comes.
 
     >>> import numpy as np

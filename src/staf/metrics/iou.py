@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from staf._typing import Bool, Float
+from staf.metrics.checks import check_pair
 
 
 def iou(prediction: Bool[Tensor, "*shape"], target: Bool[Tensor, "*shape"]) -> Float[Tensor, ""]:
@@ -17,10 +18,7 @@ def iou(prediction: Bool[Tensor, "*shape"], target: Bool[Tensor, "*shape"]) -> F
     >>> iou(torch.tensor([True, True, False]), torch.tensor([False, True, True])).item() == 1 / 3
     True
     """
-    if prediction.shape != target.shape:
-        raise ValueError(
-            f"prediction and target must have the same shape, got {tuple(prediction.shape)} and {tuple(target.shape)}"
-        )
+    check_pair(prediction, target)
     shared, union = overlap(prediction, target)
     return torch.tensor(shared / union if union else 1.0, dtype=torch.float64, device=prediction.device)
 

@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from staf._cache import cache_folder
 from staf._typing import Float
+from staf.metrics.checks import check_pair
 from staf.metrics.data_range import limits
 
 ENVIRONMENT_VARIABLE = "STAF_LPIPS_WEIGHTS"
@@ -99,10 +100,7 @@ def lpips(
     >>> lpips(image, image, data_range=1.0, model=model).item()
     0.0
     """
-    if prediction.shape != target.shape:
-        raise ValueError(
-            f"prediction and target must have the same shape, got {tuple(prediction.shape)} and {tuple(target.shape)}"
-        )
+    check_pair(prediction, target)
     if prediction.ndim != 3 or prediction.shape[2] not in (1, 3):
         raise ValueError(f"prediction must have shape (h, w, 3) or (h, w, 1), got {tuple(prediction.shape)}")
     low, high = limits(data_range)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from staf._typing import Float
+from staf.metrics.checks import check_pair
 from staf.metrics.data_range import limits
 
 
@@ -23,10 +24,7 @@ def psnr(
     >>> float(psnr(torch.tensor([7.0]), torch.tensor([1.0]), data_range=1.0))
     inf
     """
-    if prediction.shape != target.shape:
-        raise ValueError(
-            f"prediction and target must have the same shape, got {tuple(prediction.shape)} and {tuple(target.shape)}"
-        )
+    check_pair(prediction, target)
     if prediction.numel() == 0:
         raise ValueError("prediction must hold at least one value, got none")
     low, high = limits(data_range)

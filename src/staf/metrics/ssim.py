@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from staf._typing import Float
+from staf.metrics.checks import check_pair
 from staf.metrics.data_range import limits
 
 WINDOW = 11
@@ -41,10 +42,7 @@ def ssim(
     >>> float(ssim(image, image, data_range=1.0))
     1.0
     """
-    if prediction.shape != target.shape:
-        raise ValueError(
-            f"prediction and target must have the same shape, got {tuple(prediction.shape)} and {tuple(target.shape)}"
-        )
+    check_pair(prediction, target)
     if prediction.ndim != 3 or prediction.numel() == 0:
         raise ValueError(f"prediction must have shape (h, w, c) and not be empty, got {tuple(prediction.shape)}")
     low, high = limits(data_range)

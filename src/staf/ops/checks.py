@@ -12,7 +12,9 @@ def under_autocast(x: Tensor) -> bool:
 
 
 def check_floating(name: str, tensor: Tensor) -> None:
-    """Refuse everything but float32 and float64."""
+    """Refuse everything but tensors of float32 and float64."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{name} must be a tensor, got {type(tensor).__name__}")
     if tensor.dtype not in (torch.float32, torch.float64):
         raise TypeError(
             f"{name} must be float32 or float64, got {tensor.dtype}; "

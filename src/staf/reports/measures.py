@@ -40,7 +40,7 @@ def measures(fit: Fit, saved: Path | None) -> Document:
     return {
         **document,
         **about,
-        "protocol": PROTOCOL.format(over=measured_over(fit)) + (OF_PSNR if "psnr" in fit.metrics else ""),
+        "protocol": PROTOCOL.format(over=measured_over(fit)) + OF_PSNR * ("psnr" in fit.metrics),
         "parameters": sum(parameter.numel() for parameter in fit.module.parameters()),
         "steps": fit.result.steps,
         "seconds": round(fit.result.seconds, 3),

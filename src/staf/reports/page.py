@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from staf import __version__
 from staf._documents import Document
+from staf._page_policy import page_policy
 from staf.figures.palette import as_css
 from staf.reports import sections
 from staf.reports.text import text
@@ -51,26 +50,8 @@ def report_html(fit: Fit, measures: Document, view: str | None = None) -> str:
 
 
 def policy(style: str, script: str) -> str:
-    """A content security policy under which only this style, this script and embedded pictures work.
-
-    >>> policy("", "").split("; ")[:2]
-    ["default-src 'none'", 'img-src data:']
-    """
-    return "; ".join(
-        [
-            "default-src 'none'",
-            "img-src data:",
-            "media-src data:",
-            f"style-src '{_hash(style)}'",
-            f"script-src '{_hash(script)}'",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
-    )
-
-
-def _hash(content: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode("ascii")
+    """A content security policy under which only this style, this script and embedded pictures and sounds work."""
+    return page_policy(style, script, "img-src data:", "media-src data:")
 
 
 def _resource(name: str) -> str:

@@ -222,8 +222,8 @@ def without_folders(words: str) -> str:
 
 
 def _truth_is_unknown(fit: Fit) -> bool:
-    """Whether the task restores something of which only observations are known."""
-    return hasattr(fit.task, "truth") and fit.task.truth is None
+    """Whether the task restores something of which only observations are known, and is measured by them."""
+    return "psnr" in fit.metrics and hasattr(fit.task, "truth") and fit.task.truth is None
 
 
 def _name(fit: Fit) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
@@ -64,8 +64,8 @@ def output_grid(
         )
     if convention == "ends" and min(right - left, bottom - top) < 1:
         raise SignalError(f"crop must hold at least one pixel under the 'ends' convention, got {crop}")
-    if size is not None and min(size) < 1:
-        raise SignalError(f"size must be (width, height) of at least one pixel, got {size}")
+    if size is not None and not (len(size) == 2 and _whole(size)):
+        raise SignalError(f"size must be (width, height) in whole pixels, at least one, got {size}")
     counts = None if size is None else size[::-1]
     return window_grid(shape, ((top, bottom), (left, right)), counts, scale, convention)
 
@@ -86,6 +86,8 @@ def window_grid(
         raise SignalError(f"size and scale exclude each other, got size={tuple(size)} and scale={scale}")
     if scale is not None and not (isinstance(scale, Real) and 0 < scale < float("inf")):
         raise SignalError(f"scale must be a positive number, got {scale!r}")
+    if size is not None and not (len(size) == len(shape) and _whole(size)):
+        raise SignalError(f"size must be {len(shape)} whole numbers of at least 1, got {tuple(size)}")
     factor = 1.0 if scale is None else scale
     counts = [round((stop - start) * factor) for start, stop in windows] if size is None else size
     if max(counts) > LONGEST_AXIS or math.prod(counts) > MOST_POINTS:
@@ -98,6 +100,10 @@ def window_grid(
             for n, (start, stop), count in zip(shape, windows, counts, strict=True)
         )
     )
+
+
+def _whole(size: Sequence[int]) -> bool:
+    return all(isinstance(count, Integral) and count >= 1 for count in size)
 
 
 def render_bands(

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import Dataset
 
+from staf._documents import Document
 from staf.storage.file import FieldMetadata, build_empty, compare_shapes, read_tensors
 from staf.storage.folder import INDEX, FieldFolder
 from staf.storage.header import FileError, Header, read_header
@@ -32,7 +33,7 @@ class StackedFields:
     """Stacked networks of one architecture: each of `tensors` has a leading axis, in the order of `names`."""
 
     names: list[str]
-    architecture: dict[str, Any]
+    architecture: Document
     tensors: Weights
     metrics: list[dict[str, float]]
 
@@ -70,7 +71,7 @@ class FieldSet(Dataset[Any]):
         self.place = Place(where)
         self.target = target
         self.failures: dict[str, str] = {}
-        self.settings: dict[str, Any] = {}
+        self.settings: Document = {}
         self._files: FieldFolder | None = None
         self._numbers: dict[str, int] | None = None
         path = self.place.path()
@@ -154,7 +155,7 @@ class FieldSet(Dataset[Any]):
         architecture = first.metadata.get("architecture") or {}
         return StackedFields(self.names, architecture, tensors, [entry.metrics for entry in self.entries])
 
-    def load(self, which: int | str) -> tuple[nn.Module, dict[str, Any]]:
+    def load(self, which: int | str) -> tuple[nn.Module, Document]:
         """One field and its metadata: `staf.FittedField(*fields.load(0))` renders it."""
         entry = self.entries[self._number(which)]
         shard = self._shard(entry.shard)
@@ -227,7 +228,7 @@ class _OneFile:
         tensors = read_tensors(self.single)
         return {key: torch.stack([tensor] * len(rows)) for key, tensor in tensors.items()}
 
-    def metadata(self, row: int) -> dict[str, Any]:
+    def metadata(self, row: int) -> Document:
         return self.single.metadata
 
 

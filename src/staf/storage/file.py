@@ -8,12 +8,11 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from staf._documents import Record
+from staf._documents import Document, Record
 from staf._files import atomic_path
 from staf.nn import networks
 from staf.storage.header import FLOATS, FORMAT_VERSION, METADATA_KEY, FileError, Header, read_header
@@ -28,14 +27,14 @@ WEIGHTS = "field/"
 _COMPUTED = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.complex32: torch.complex64}
 
 
-def write(path: str | os.PathLike[str], tensors: dict[str, Tensor], metadata: dict[str, Any]) -> None:
+def write(path: str | os.PathLike[str], tensors: dict[str, Tensor], metadata: Document) -> None:
     """Write tensors and JSON-able metadata, whole or not at all."""
     data = encode(tensors, metadata)
     with atomic_path(path) as temporary:
         temporary.write_bytes(data)
 
 
-def encode(tensors: dict[str, Tensor], metadata: dict[str, Any]) -> bytes:
+def encode(tensors: dict[str, Tensor], metadata: Document) -> bytes:
     """The bytes of a file with tensors and JSON-able metadata. Complex tensors are stored as pairs of reals."""
     from safetensors.torch import save
 
@@ -74,13 +73,13 @@ def read_tensors(header: Header, prefix: str = "") -> dict[str, Tensor]:
 class FieldMetadata:
     """The metadata in the file of a field, with checked types."""
 
-    signal: dict[str, Any] | None
+    signal: Document | None
     convention: str
     metrics: dict[str, float]
     seed: int | None
     steps: int | None
     seconds: float | None
-    recipe: dict[str, Any] | None
+    recipe: Document | None
     stopped: str | None
     notes: list[str]
 
@@ -117,7 +116,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def save_field(path: str | os.PathLike[str], field: nn.Module, metadata: dict[str, Any]) -> None:
+def save_field(path: str | os.PathLike[str], field: nn.Module, metadata: Document) -> None:
     """Save a field for `load_field`. For a module that is not from this library, only the weights are saved."""
     baked = getattr(field, "baked", None)
     module = baked() if callable(baked) else field
@@ -128,7 +127,7 @@ def save_field(path: str | os.PathLike[str], field: nn.Module, metadata: dict[st
     write(path, module.state_dict(), document)
 
 
-def load_field(path: str | os.PathLike[str], module: nn.Module | None = None) -> tuple[nn.Module, dict[str, Any]]:
+def load_field(path: str | os.PathLike[str], module: nn.Module | None = None) -> tuple[nn.Module, Document]:
     """The module in a file, and its metadata. Give `module` if the network is not from this library.
 
     The checkpoint of an interrupted fit can also be opened, with the weights of its last step. A given module keeps its

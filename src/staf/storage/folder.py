@@ -13,7 +13,7 @@ from typing import Any
 from torch import nn
 
 from staf import __version__
-from staf._documents import Record, read_json
+from staf._documents import Document, Record, read_json
 from staf._files import atomic_write
 from staf.storage.file import save_field
 from staf.storage.header import FileError, read_header
@@ -65,7 +65,7 @@ class FieldFolder:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._listed: dict[str, Any] = {}
+        self._listed: Document = {}
 
     @classmethod
     def for_run(cls, path: str | os.PathLike[str], *, resume: bool, overwrite: bool) -> FieldFolder:
@@ -101,16 +101,14 @@ class FieldFolder:
         except ValueError as error:
             raise FileError(f"{path} is not an index of fitted fields: {error}") from None
 
-    def finished(self, name: str) -> dict[str, Any] | None:
+    def finished(self, name: str) -> Document | None:
         """What the file of a field says of it, if there is one that opens."""
         try:
             return read_header(self.file(name)).metadata
         except FileError:
             return None
 
-    def check_resumed(
-        self, name: str, *, seed: int, recipe: dict[str, Any], architecture: dict[str, Any] | None
-    ) -> None:
+    def check_resumed(self, name: str, *, seed: int, recipe: Document, architecture: Document | None) -> None:
         """Refuse to mix the finished field of a name with ones of another seed, recipe or network."""
         saved = self.finished(name)
         if saved is None:
@@ -134,17 +132,17 @@ class FieldFolder:
                 "or overwrite the folder"
             )
 
-    def add(self, name: str, field: nn.Module, metadata: dict[str, Any]) -> None:
+    def add(self, name: str, field: nn.Module, metadata: Document) -> None:
         """Write a field, and list it in the next index."""
         save_field(self.file(name), field, metadata)
         self.keep(name, metadata)
 
-    def keep(self, name: str, metadata: dict[str, Any]) -> None:
+    def keep(self, name: str, metadata: Document) -> None:
         """List a field that is already there."""
         self._listed[name] = metadata.get("metrics", {})
 
     def write_index(
-        self, *, seed: int, recipe: dict[str, Any] | None, failures: dict[str, str], order: Sequence[str]
+        self, *, seed: int, recipe: Document | None, failures: dict[str, str], order: Sequence[str]
     ) -> None:
         """Write the index: all of `order` that was added or kept, and why others are missing."""
         fields = {
@@ -157,7 +155,7 @@ class FieldFolder:
             {"staf": __version__, "seed": seed, "recipe": recipe, "fields": fields, "failures": failures},
         )
 
-    def write_document(self, name: str, document: dict[str, Any]) -> None:
+    def write_document(self, name: str, document: Document) -> None:
         """Write a JSON document into the folder, whole or not at all."""
         text = json.dumps({"format": FORMAT_VERSION, **document}, indent=1, ensure_ascii=False)
         atomic_write(self.path / name, text)

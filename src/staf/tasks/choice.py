@@ -10,6 +10,7 @@ from torch import Tensor
 
 from staf._documents import Document
 from staf._typing import Float
+from staf.planning.rules import counted
 
 # A result is better than another where it is so by this many standard errors of the mean difference.
 MARGIN = 2.0
@@ -106,7 +107,7 @@ def choose(
     if won:
         return Choice(model, fit.values, why, errors, fitted=True)
     if mean > 0:
-        why += f"; the difference is too small for {len(fit.errors)} {what}"
+        why += f"; the difference is too small for {counted(len(fit.errors), what.removesuffix('s'))}"
     return Choice(best, rival.values, why, errors, fitted=False)
 
 

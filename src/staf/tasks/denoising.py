@@ -16,6 +16,7 @@ from staf.planning.situation import Rule
 from staf.signals.base import Signal
 from staf.signals.grid import Convention, coordinates
 from staf.signals.value_transform import value_transform
+from staf.tasks.inverse import drawn
 from staf.tasks.whole_grid import reconstructed, whole_grid
 from staf.training.history import decibels
 from staf.training.task import Batch, Predict
@@ -51,8 +52,6 @@ class Denoising:
         held_out: float = 0.05,
         convention: Convention = "centres",
     ) -> None:
-        if not 0 <= held_out < 1:
-            raise ValueError(f"held_out must be a share of the pixels in [0, 1), got {held_out}")
         if truth is not None and (truth.shape, truth.out_features) != (observed.shape, observed.out_features):
             raise ValueError(
                 f"truth must have the observed {_size(observed)} pixels and {observed.out_features} "
@@ -64,10 +63,8 @@ class Denoising:
         self.transform = value_transform(self.signal)
         self.target = self.transform.fitted(observed.values())
         self.coordinates = coordinates(observed.shape, convention)
-        order = torch.randperm(len(self.target), generator=generator, device=generator.device).cpu()
-        held = min(len(order) - 1, round(held_out * len(order)))
+        self.held_out_index, self.train_index = drawn(observed.shape, held_out, generator)
         self.reconstruction: Signal | None = None
-        self.held_out_index, self.train_index = order[:held].sort().values, order[held:].sort().values
 
     @classmethod
     def simulated(

@@ -253,6 +253,8 @@ class InverseProblem:
 def drawn(shape: tuple[int, ...], held_out: float, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
     """Which flat places of a grid are held out, and which are fitted; both in C order.
 
+    Unless `held_out` is 0, at least one place is held out, and one is always fitted.
+
     >>> held, fitted = drawn((4, 5), 0.1, torch.Generator().manual_seed(0))
     >>> len(held), len(fitted)
     (2, 18)
@@ -260,7 +262,7 @@ def drawn(shape: tuple[int, ...], held_out: float, generator: torch.Generator | 
     if not 0 <= held_out < 1:
         raise ValueError(f"held_out must be a share of the observations in [0, 1), got {held_out}")
     total = torch.Size(shape).numel()
-    held = min(total - 1, round(held_out * total))
+    held = min(total - 1, max(1, round(held_out * total))) if held_out else 0
     if not held:
         return torch.arange(0), torch.arange(total)
     if generator is None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -97,6 +99,8 @@ def biharmonic(operator: Mask, observation: Tensor, seen: Tensor, strength: floa
 def linear(operator: Mask, observation: Tensor, seen: Tensor, strength: float) -> Tensor:
     """Missing samples from the triangles of known ones around them, the nearest known one beyond; `strength` is none.
 
+    Where known samples make no triangle (fewer than three, or all on a slanted line), the nearest one is taken.
+
     >>> line = torch.tensor([[True, False, True], [True, False, True]])
     >>> values = torch.tensor([[0.0, 2.0, 4.0, 6.0]])
     >>> linear(Mask(line), values, torch.ones(4, dtype=torch.bool), 0.0)[0]
@@ -104,12 +108,17 @@ def linear(operator: Mask, observation: Tensor, seen: Tensor, strength: float) -
             [4., 5., 6.]])
     """
     griddata = need("image", "scipy.interpolate").griddata
+    from scipy.spatial import QhullError
 
     known = operator.A_adjoint(seen.to(observation.dtype)).bool()
     at, values = known.nonzero().numpy(), operator.A_adjoint(observation)[:, known].T.numpy()
     everywhere = torch.ones(known.shape, dtype=torch.bool).nonzero().numpy()
-    near = griddata(at, values, everywhere, "nearest")
-    found = griddata(at, values, everywhere, "linear")
+    near = found = griddata(at, values, everywhere, "nearest")
+    # Along a single line, the other axis would leave no triangle.
+    wide = np.ptp(at, axis=0) > 0
+    if wide.any():
+        with contextlib.suppress(QhullError):
+            found = griddata(at[:, wide], values, everywhere[:, wide], "linear").reshape(near.shape)
     joined = torch.from_numpy(found).where(torch.from_numpy(found).isfinite(), torch.from_numpy(near))
     return joined.T.reshape(-1, *known.shape).to(observation.dtype)
 

@@ -20,13 +20,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from staf._documents import Document
 from staf.theory.checks import LARGEST, finite, numbers, whole
 from staf.theory.dual import SineSeriesDual
 
@@ -256,7 +256,7 @@ def init_covariance(distance: ArrayLike, frequency: ArrayLike) -> Array:
     return np.cos(omega * d[..., None]).mean(-1)
 
 
-def amplitude_law_data(terms: Sequence[int] = (2, 5, 10, 20), draws: int = 8, seed: int = 0) -> dict[str, Any]:
+def amplitude_law_data(terms: Sequence[int] = (2, 5, 10, 20), draws: int = 8, seed: int = 0) -> Document:
     """Arrays for the figure: the amplitude density, the law of the power, and eight draws' laws across neurons.
 
     Keys: `terms`, `c` (m,), `density` (t, m), `power` (m,), `power_cdf` (t, m), `z` (k,), `normal` (k,), `neuron`

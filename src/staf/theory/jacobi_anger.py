@@ -24,13 +24,14 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import nn
 
+from staf._documents import Document
 from staf.theory.bessel import bessel_j
 from staf.theory.checks import finite, whole
 from staf.theory.kronecker import equivalent_matrices
@@ -210,7 +211,7 @@ def truncation_bound(weights: ArrayLike, order: int, *, truncation: Truncation =
     return float(high + (rest * others).sum())
 
 
-def jacobi_anger_data(samples: int = 1024, order: int = 14, seed: int = 0) -> dict[str, Any]:
+def jacobi_anger_data(samples: int = 1024, order: int = 14, seed: int = 0) -> Document:
     """Arrays for the figure: predicted spectrum of a small periodic two-layer STAF against its FFT.
 
     Frequencies of the first layer are whole numbers of cycles, so that the FFT over one period is exact. Keys:

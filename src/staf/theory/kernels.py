@@ -17,12 +17,13 @@ expectations under the 2x2 covariance made of Sigma_{h-1} and its diagonals.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from staf._documents import Document
 from staf._typing import Float
 from staf.theory.checks import LARGEST, finite, finite_tensor
 from staf.theory.dual import Dual, GaussianDual, ReLUDual, Scaled, SineDual, SineSeriesDual, unit
@@ -166,7 +167,7 @@ def kernel_comparison_data(
     points: int = 401,
     omega0: float = 2.0,
     sigma: float = 1.0,
-) -> dict[str, Any]:
+) -> Document:
     """Arrays for the figure of dual and NTK over the correlation xi, for sine series, sine, Gaussian and ReLU.
 
     Every activation is normalised (dual(1) = 1) and the NTK, of `depth` hidden layers, divided by its value at xi = 1.

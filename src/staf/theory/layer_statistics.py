@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from staf._documents import Document
 from staf._typing import Float
 from staf.nn import CoordinateMLP
 from staf.theory.initialisation import normal_cdf
@@ -89,7 +90,7 @@ def bandwidth(frequency: Array, magnitude: Array, share: float = 0.99) -> float:
 
 def layer_distribution_data(
     fields: Mapping[str, nn.Module] | None = None, *, points: int = 8192, bins: int = 121, seed: int = 0
-) -> dict[str, Any]:
+) -> Document:
     """Arrays for the figure of distributions and spectra per layer: SIREN and STAF of tau = 5, 10, 20 by default.
 
     Keys: `names`; `edges` (bins + 1,); `pre` and `post` (networks, layers, bins) densities; `frequency` (k,);
@@ -104,7 +105,7 @@ def layer_distribution_data(
     chosen = default_fields(seed) if fields is None else fields
     line = 2 * torch.arange(points) / points - 1
     edges = np.linspace(-4, 4, bins + 1)
-    data: dict[str, Any] = {"names": list(chosen), "edges": edges}
+    data: Document = {"names": list(chosen), "edges": edges}
     keys = ("pre", "post", "spectrum", "bandwidth", "variance", "kurtosis", "distance", "pre_variance")
     columns: dict[str, list[Any]] = {key: [] for key in keys}
     for field in chosen.values():

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from staf._documents import Document
 from staf.theory.checks import finite, whole
 
 ENUMERATION_LIMIT = 2_000_000
@@ -213,9 +214,7 @@ def integer_kernel_vector(psi: Matrix) -> tuple[int, ...] | None:
     return None
 
 
-def delannoy_data(
-    tau: int = 5, orders: Sequence[int] = (2, 4, 9, 27), widths: Sequence[int] | None = None
-) -> dict[str, Any]:
+def delannoy_data(tau: int = 5, orders: Sequence[int] = (2, 4, 9, 27), widths: Sequence[int] | None = None) -> Document:
     """Arrays for the figure of growth against tau^K: exact ratio and first correction over T, for each order K.
 
     Keys: `T` (n,), `K` (m,), `ratio` and `predicted` (m, n), both divided by tau^K, and `tau`.

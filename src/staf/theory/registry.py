@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from staf._documents import Document
 from staf.nn import CoordinateMLP, siren, staf
 from staf.theory import initialisation, jacobi_anger, kernels, layer_statistics, potential_frequencies, sine_of_uniform
 from staf.theory.dual import SineSeriesDual, unit
@@ -35,7 +36,7 @@ class Result:
 
     heading: str
     rows: list[tuple[str, str]]
-    data: dict[str, Any]
+    data: Document
 
     def text(self) -> str:
         """Heading and rows, aligned."""
@@ -90,7 +91,7 @@ def _gradient_gain(field: nn.Module | None, seed: int) -> Result:
         "STAF as released (skip)": _paper(seed, omega0=60, law="released", skip=True),
         "STAF, unit-gain weights": _paper(seed, weights="unit_gain"),
     }  # fmt: skip
-    data: dict[str, Any] = {"names": list(fields), "predicted": [], "measured": []}
+    data: Document = {"names": list(fields), "predicted": [], "measured": []}
     rows = []
     for name, each in fields.items():
         inputs = read_network(each).layers[0].weight.shape[1]
@@ -122,7 +123,7 @@ def _sine_of_uniform(field: nn.Module | None, seed: int) -> Result:
 
 
 def _kronecker(field: nn.Module | None, seed: int) -> Result:
-    options: dict[str, Any] = {"width": 12, "depth": 3, "terms": 3, "omega0": 3, "hidden_omega0": 3}
+    options: Document = {"width": 12, "depth": 3, "terms": 3, "omega0": 3, "hidden_omega0": 3}
     # Compared in float64: in float32 two roundings of one deep network of high frequencies differ by themselves.
     chosen = copy.deepcopy(field or _paper(seed, **options)).to("cpu", torch.float64)
     network = read_network(chosen)

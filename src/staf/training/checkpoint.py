@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from staf._documents import Document
 from staf.storage import FileError, file, read_header
 from staf.training.batches import Batches
 from staf.training.history import History
@@ -40,7 +41,7 @@ class Checkpoint:
     elapsed: float
     recipe: Recipe
     fingerprint: str
-    architecture: dict[str, Any] | None
+    architecture: Document | None
     history: History
     field: dict[str, Tensor]
     best: dict[str, Tensor]
@@ -53,7 +54,7 @@ class Checkpoint:
     notes: list[str]
     callback_state: dict[str, Tensor]
     stopped: str | None
-    about: dict[str, Any] = dataclasses.field(default_factory=dict)
+    about: Document = dataclasses.field(default_factory=dict)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write atomically."""
@@ -131,7 +132,7 @@ class Checkpoint:
             raise FileError(f"the checkpoint does not fit this recipe or device: {error}") from None
 
 
-_PLAIN: dict[str, Any] = {
+_PLAIN: Document = {
     "step": int,
     "seed": int,
     "elapsed": float,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from staf.storage.file import RESERVED
 from staf.storage.header import FileError
@@ -29,12 +28,18 @@ def check_seed(seed: object) -> int:
     return whole
 
 
-def check_budget(path: Any, saved: Recipe, **given: float | None) -> None:
+def check_budget(path: object, saved: Recipe, **given: float | None) -> None:
     """A fit is resumed with the budget it began with: another one would have had another schedule."""
     for name, value in given.items():
         was = getattr(saved, name)
         if value is not None and value != was:
             raise FileError(f"{path} was made with {name}={was}, got {name}={value}: leave {name} out to continue")
+
+
+def check_trainable(field: nn.Module) -> None:
+    """A field must have a parameter that training may change."""
+    if not any(parameter.requires_grad for parameter in field.parameters()):
+        raise ValueError("field must have trainable parameters, got a module without any")
 
 
 def check_features(field: nn.Module, task: Task) -> None:
@@ -72,6 +77,8 @@ def _check_foreign(field: nn.Module, task: Task) -> None:
         raise ValueError(
             f"the field must map float32 coordinates (n, {task.in_features}) to values, and fails: {error}"
         ) from error
+    if not isinstance(values, Tensor):
+        raise TypeError(f"the field must return a tensor (n, {task.out_features}), got {type(values).__name__}")
     if values.shape != (2, task.out_features):
         raise ValueError(
             f"the field maps (2, {task.in_features}) coordinates to shape {tuple(values.shape)}, and the signal needs "

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from staf._documents import Document
 from staf.training import schedules
 from staf.training.schedules import Cosine, Schedule
 
@@ -134,14 +135,14 @@ class Recipe:
         given = {"steps": steps, "seconds": seconds, "target_db": target_db}
         return self.replace(**{name: limit for name, limit in given.items() if limit is not None})
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> Document:
         """JSON-able data from which `from_plain` makes an equal recipe."""
         data = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         data["schedule"] = schedules.to_plain(self.schedule)
         return {name: value for name, value in data.items() if name not in LATER or value != LATER[name]}
 
     @classmethod
-    def from_plain(cls, data: dict[str, Any]) -> Recipe:
+    def from_plain(cls, data: Document) -> Recipe:
         """Rebuild a recipe, refusing entries it does not know."""
         known = {f.name for f in dataclasses.fields(cls)}
         unknown = sorted(set(data) - known)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
+
+from staf._documents import Document
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ SCHEDULES: dict[str, type[Constant] | type[Cosine] | type[Exponential]] = {
 }
 
 
-def to_plain(schedule: Schedule) -> dict[str, Any]:
+def to_plain(schedule: Schedule) -> Document:
     """A schedule as JSON-able data.
 
     >>> to_plain(Cosine(0.1))
@@ -76,7 +77,7 @@ def to_plain(schedule: Schedule) -> dict[str, Any]:
     return {"name": type(schedule).__name__.lower(), **asdict(schedule)}
 
 
-def from_plain(data: dict[str, Any]) -> Schedule:
+def from_plain(data: Document) -> Schedule:
     """The inverse of `to_plain`, refusing names and arguments that are not known."""
     arguments = dict(data)
     name = arguments.pop("name", None)

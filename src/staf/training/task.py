@@ -65,3 +65,16 @@ class Task(Protocol):
         ...
 
     def to(self, device: torch.device | str) -> Task: ...
+
+
+def missing_members(source: object) -> list[str]:
+    """What something that is meant as a task has not, in alphabetical order.
+
+    >>> class Mine:
+    ...     in_features, out_features, points, observation = 2, 1, 0, None
+    ...     loss = batch = evaluate = metadata = None
+    >>> missing_members(Mine())
+    ['to']
+    """
+    members = {name for name in {**Task.__annotations__, **vars(Task)} if not name.startswith("_")}
+    return sorted(name for name in members if not hasattr(source, name))

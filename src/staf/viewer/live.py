@@ -9,7 +9,7 @@ import time
 import webbrowser
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 from torch import nn
@@ -121,7 +121,7 @@ class LiveView:
         told = {**self._told, "running": False, "metrics": metrics}
         self._take(field.module, told)
 
-    def _take(self, module: nn.Module, told: dict[str, Any]) -> None:
+    def _take(self, module: nn.Module, told: Document) -> None:
         snapshot = Snapshot(module, self.metadata, self.convention, self.signal)
         data = field_bytes(snapshot)
         text = self._page or page(snapshot, served=True)
@@ -130,7 +130,7 @@ class LiveView:
         self._first.set()
         self._announcement.announce()
 
-    def _progress(self, state: State) -> dict[str, Any]:
+    def _progress(self, state: State) -> Document:
         losses = state.history.loss
         every = max(1, -(-len(losses) // CURVE_POINTS))
         curve = [round(-10 * math.log10(min(max(loss, 1e-30), 1e30)), 3) for loss in losses[::every]]
@@ -161,7 +161,7 @@ class LiveView:
     def original(self) -> bytes | None:
         return original_of(self.signal)
 
-    def wait(self, version: int) -> tuple[int, dict[str, Any]]:
+    def wait(self, version: int) -> tuple[int, Document]:
         self._watchers += 1
         try:
             now = self._announcement.wait(version, 2.0)
@@ -186,7 +186,7 @@ class LiveView:
         self.close()
 
 
-def original_of(signal: Any) -> bytes | None:
+def original_of(signal: object) -> bytes | None:
     """The pixels of an image as a page reads them: width, height and channels as JSON, then 8 bits a sample.
 
     >>> from staf.kinds import Image

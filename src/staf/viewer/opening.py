@@ -7,10 +7,10 @@ import webbrowser
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from torch import nn
 
+from staf._documents import Document
 from staf.export.meaning import Exportable
 from staf.storage import FileError
 from staf.storage.field_set import FieldSet
@@ -35,7 +35,7 @@ def serve(
     path: str | os.PathLike[str],
     load: Callable[[Path], Exportable],
     *,
-    build: Callable[[nn.Module, dict[str, Any]], Exportable] | None = None,
+    build: Callable[[nn.Module, Document], Exportable] | None = None,
     browse: bool = True,
 ) -> ViewServer:
     """Show the field or fields at `path` in the browser; they are read again when their files change.
@@ -57,7 +57,7 @@ def serve(
 
 
 def _fields_of_set(
-    path: str | os.PathLike[str], build: Callable[[nn.Module, dict[str, Any]], Exportable] | None
+    path: str | os.PathLike[str], build: Callable[[nn.Module, Document], Exportable] | None
 ) -> list[SetShown]:
     if build is None:
         raise FileError(f"{path} holds a set of fields: give build=staf.FittedField to show it")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import html
-import json
 import os
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from staf import __version__
+from staf._documents import Document
 from staf._files import atomic_write
+from staf._page_policy import page_policy
 from staf.export.describe import describe
 from staf.export.meaning import Exportable, Meaning, meaning
 from staf.viewer.payload import Payload, payload
@@ -70,7 +69,7 @@ def page(field: Exportable, *, half: bool = False, served: bool = False) -> str:
         style=style,
         facts=_facts(field, meant, held, half=half),
         # Inside a script element only "<" can end it.
-        description="" if served else json.dumps(held.description).replace("<", "\\u003c"),
+        description="" if served else held.text().replace("<", "\\u003c"),
         numbers="" if served else base64.b64encode(held.numbers).decode("ascii"),
         promise="" if served else "The network is inside this page. The page loads nothing and sends nothing.",
         script=script,
@@ -88,26 +87,9 @@ def asset(name: str) -> str:
 
 
 def policy(style: str, script: str, *, connect: bool = False) -> str:
-    """A content security policy under which only this style and this script work, and nothing is loaded.
-
-    >>> policy("", "").split("; ")[:2]
-    ["default-src 'none'", 'img-src data: blob:']
-    """
-    return "; ".join(
-        [
-            "default-src 'none'",
-            "img-src data: blob:",
-            f"style-src '{_hash(style)}'",
-            f"script-src '{_hash(script)}'",
-            *(["connect-src 'self'"] if connect else []),
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
-    )
-
-
-def _hash(content: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode("ascii")
+    """A content security policy under which only this style and this script work, and nothing is loaded but, with
+    `connect`, what the page's own server has."""
+    return page_policy(style, script, "img-src data: blob:", *(["connect-src 'self'"] if connect else []))
 
 
 def text(value: object) -> str:
@@ -136,7 +118,7 @@ def _summary(field: Exportable, meant: Meaning) -> str:
 
 def _facts(field: Exportable, meant: Meaning, held: Payload, *, half: bool) -> str:
     metrics = field.metadata.get("metrics") or {}
-    facts: dict[str, Any] = {
+    facts: Document = {
         "Network": f"{_network(field)}, {_parameters(field)}",
         **({"Fitted to": words_of(meant)} if meant.shape else {}),
         "Stored as": f"{'float16 and float32' if half else 'float32'}, {len(held.numbers) / 1e3:,.0f} kB",

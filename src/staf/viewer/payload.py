@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
+from staf._documents import Document
 from staf.export import graph as g
 from staf.export.errors import ExportError
 from staf.export.evaluate import evaluate
@@ -27,12 +27,19 @@ SAMPLES = 512
 class Payload:
     """`description` names the steps of the network and where their arrays lie in `numbers`."""
 
-    description: dict[str, Any]
+    description: Document
     numbers: bytes
+
+    def text(self) -> str:
+        """The description as JSON, which has no NaN and no infinity."""
+        try:
+            return json.dumps(self.description, allow_nan=False)
+        except ValueError as error:
+            raise ExportError("cannot make a page: its description holds a number that is not finite") from error
 
     def to_bytes(self) -> bytes:
         """Both in one: the length of the description in four bytes, the description as JSON, the numbers."""
-        text = json.dumps(self.description).encode()
+        text = self.text().encode()
         text += b" " * (-len(text) % 4)
         return len(text).to_bytes(4, "little") + text + self.numbers
 
@@ -71,7 +78,7 @@ def payload(graph: g.Graph, meant: Meaning, *, half: bool = False) -> Payload:
     return Payload(description, b"".join(parts))
 
 
-def _told(graph: g.Graph, meant: Meaning) -> dict[str, Any]:
+def _told(graph: g.Graph, meant: Meaning) -> Document:
     """What the page needs to know of coordinates and values; the view has the rest."""
     told = {name: value for name, value in meant.to_plain().items() if name != "signal"}
     return told if meant.shape else {**told, "value_range": _seen_range(graph)}
@@ -94,9 +101,9 @@ def _axis(size: int, convention: str) -> dict[str, float]:
     return {"start": -1.0, "step": 2 / size}
 
 
-def _step(step: g.Step, parts: list[bytes], *, half: bool) -> dict[str, Any]:
+def _step(step: g.Step, parts: list[bytes], *, half: bool) -> Document:
     """A step as JSON-able data; its arrays are appended to `parts`."""
-    plain: dict[str, Any] = {name: value for name, value in vars(step).items() if isinstance(value, float | bool)}
+    plain: Document = {name: value for name, value in vars(step).items() if isinstance(value, float | bool)}
     if isinstance(step, g.Chebyshev):
         plain["degree"] = step.degree
     if isinstance(step, g.HashGrid):

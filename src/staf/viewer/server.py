@@ -11,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
+from staf.export.errors import ExportError
+from staf.storage.header import FileError
 from staf.viewer.page import policy, text
 from staf.viewer.shown import FileShown, Shown
 
@@ -104,16 +106,26 @@ class _Handler(BaseHTTPRequestHandler):
         shown, rest = found
         if shown is None:
             self._listing()
-        elif rest == "":
-            self._send(shown.page().encode(), "text/html; charset=utf-8")
-        elif rest == "field":
-            self._send(shown.field(), "application/octet-stream")
+        elif rest in ("", "field"):
+            self._made(shown, rest)
         elif rest == "events":
             self._events(shown)
         elif rest == "original" and (data := shown.original()) is not None:
             self._send(data, "application/octet-stream")
         else:
             self._refuse(HTTPStatus.NOT_FOUND)
+
+    def _made(self, shown: Shown, what: str) -> None:
+        """The page of a field, or the field itself; or why there is none: it was damaged, or cannot be shown."""
+        try:
+            if what == "":
+                data, kind = shown.page().encode(), "text/html; charset=utf-8"
+            else:
+                data, kind = shown.field(), "application/octet-stream"
+        except (ExportError, FileError) as error:
+            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"{shown.name}: {error}")
+            return
+        self._send(data, kind)
 
     def do_POST(self) -> None:
         found = self._found()
@@ -200,8 +212,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    def _refuse(self, status: HTTPStatus) -> None:
+    def _refuse(self, status: HTTPStatus, why: str = "") -> None:
+        told = why.encode()
         self.send_response(status)
         self._headers("text/plain; charset=utf-8")
-        self.send_header("Content-Length", "0")
+        self.send_header("Content-Length", str(len(told)))
         self.end_headers()
+        self.wfile.write(told)

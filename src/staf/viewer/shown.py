@@ -6,8 +6,9 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from staf._documents import Document
 from staf.export.describe import describe
 from staf.export.meaning import Exportable, meaning
 from staf.viewer.page import page
@@ -34,7 +35,7 @@ class Shown(Protocol):
         """What was fitted, if it is available: see `live.original_of`."""
         ...
 
-    def wait(self, version: int) -> tuple[int, dict[str, Any]]:
+    def wait(self, version: int) -> tuple[int, Document]:
         """Wait until the version is another, or for a while; the version, and what is to be told of it."""
         ...
 
@@ -82,7 +83,7 @@ class FieldShown(ABC):
     def original(self) -> bytes | None:
         return None
 
-    def wait(self, version: int) -> tuple[int, dict[str, Any]]:
+    def wait(self, version: int) -> tuple[int, Document]:
         return self._announcement.wait(version), {}
 
     def stop(self) -> bool:

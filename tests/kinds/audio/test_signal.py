@@ -21,6 +21,7 @@ def tone(n: int = 800, rate: int = 8000, channels: int = 1, frequency: float = 2
     [
         (np.zeros((0, 2), np.float32), "length is zero"),
         (np.array([0.0, np.nan]), "must be numbers, got 1 NaN"),
+        (np.array([0.0, -1e300]), r"must fit in float32, got 1e\+300"),
         (np.ones((2, 3, 4)), r"must have shape \(n,\) or \(n, channels\)"),
         (np.ones(4, np.uint8), "signed integers or floats"),
         (np.ones((2, 65)), "1 to 64 channels"),

@@ -80,7 +80,10 @@ def test_text_and_arrays_are_clouds_too(tmp_path):
         (b"1 2 3\n4 5\n", "a.xyz", "no readable XYZ"),
         (b"# nothing\n", "a.xyz", "it has no points"),
         (b"1 2 nan\n3 4 5\n", "a.xyz", "1 of 2 points are NaN"),
-        (b"1 2 3\n1 2 3\n", "a.xyz", "all 2 points are at one place"),
+        (b"1 2 3\n1 2 3\n", "a.xyz", "must be at two places or more, got 2 at one place"),
+        (ply(*ball(0), False), "a.ply", "it has no points"),
+        (b"1 2 3\n1 2 1e99\n", "a.xyz", r"points must have coordinates of at most 1e\+32, got 1e\+99"),
+        (b"0 0 0\n0 0 1e-99\n", "a.xyz", "points must spread over at least 1e-32, got 1e-99"),
         (b"", "a.xyz", "the file is empty"),
     ],
 )

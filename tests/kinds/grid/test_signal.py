@@ -153,6 +153,8 @@ def test_what_is_no_grid(array, message):
 def test_channels_that_cannot_be():
     with pytest.raises(SignalError, match="channels must not be True for an array of one axis"):
         Grid(np.zeros(3), channels=True)
+    with pytest.raises(SignalError, match="channels must be True, False or None, got 'none'"):
+        Grid(np.zeros((3, 4, 5)), channels="none")
     with pytest.raises(SignalError, match="1 to 4 axes besides"):
         Grid(np.zeros((2, 2, 2, 2, 2)), channels=False)
 

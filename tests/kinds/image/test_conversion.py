@@ -77,12 +77,20 @@ def test_tensors_of_other_kinds():
     assert staf.kinds.open(torch.rand(5, 6, requires_grad=True)).dtype == np.float32
     assert staf.kinds.open(torch.rand(5, 6).bfloat16()).dtype == np.float32
     assert staf.kinds.open(torch.zeros(5, 6, dtype=torch.uint16)).dtype == np.uint16
-    with pytest.raises(SignalError, match="got int64"):
+    with pytest.raises(SignalError, match="got int64: convert it first, or open its array with kind='grid'"):
         staf.kinds.open(torch.zeros(5, 6, dtype=torch.int64))
     with pytest.raises(SignalError, match=r"got \(1, 3, 5, 6\)"):
         staf.kinds.open(torch.zeros(1, 3, 5, 6), layout="hwc")
     with pytest.raises(SignalError, match=r"layout must be one of hwc, chw, .*, got 'nchw'"):
         staf.kinds.open(torch.zeros(3, 5, 6), layout="nchw")
+
+
+def test_what_no_kind_takes_is_refused_without_naming_another_one():
+    for array in (np.ones((4, 4)) * 1j, np.array([[1, None]], object)):
+        with pytest.raises(SignalError, match=f"got {array.dtype.name}: convert it first$"):
+            staf.kinds.open(array)
+    with pytest.raises(SignalError, match="at least one pixel, got 0x3"):
+        staf.kinds.open(PIL.Image.new("RGB", (0, 3)))
 
 
 def test_an_image_comes_back_itself_under_its_new_name():

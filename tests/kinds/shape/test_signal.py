@@ -8,6 +8,8 @@ import torch
 
 import staf
 from staf.kinds import Shape, from_metadata
+from staf.kinds.shape.frame import Frame
+from staf.kinds.shape.measures import surface_measures
 from staf.kinds.shape.mesh import Mesh
 from staf.signals import SignalError
 from tests.kinds.solids import box, moved, sphere, torus, volume_of
@@ -184,8 +186,33 @@ def test_open_takes_a_shape_and_sampling_keeps_its_name(tmp_path):
     assert np.array_equal(staf.open(tmp_path / "ring.ply").mesh.vertices, FAR.vertices)
 
 
+@pytest.mark.parametrize("convention", ["centres", "ends"])
+@pytest.mark.parametrize("size", [1e-30, 1.0, 1e30])
+def test_a_page_places_coordinates_in_the_frame_of_the_mesh(convention, size):
+    frame = Frame((3 * size, -size, 0.0), size, 8, (0, 2, 3), (8, 4, 1))
+    placed = frame.placed(convention)
+    coordinates = np.array([[-1.0, 0.5, 0.0], [0.3, 1.0, -1.0]])
+    world = coordinates * placed["scale"] + placed["shift"]
+    assert np.allclose(frame.to_field(world, convention), coordinates)
+
+
 def test_lengths_of_a_coordinate_are_those_of_the_mesh():
     shape = Shape(FAR, resolution=42)
     units = np.array(shape.coordinate_units())
     step = np.diff(shape.frame.to_field(np.stack([FAR.vertices[0], FAR.vertices[0] + 1])), axis=0)[0]
     assert units == pytest.approx(1 / step)
+
+
+@pytest.mark.parametrize("mesh", [None, np.zeros((3, 3)), (np.eye(3), np.array([[0, 1, 2]]))])
+def test_a_shape_is_made_of_a_mesh(mesh):
+    with pytest.raises(SignalError, match=r"mesh must be a Mesh, got \w+; staf.Shape.from_arrays takes arrays"):
+        Shape(mesh)
+
+
+@pytest.mark.parametrize("size", [1e-31, 1e31])
+def test_coordinates_of_any_unit_are_fitted_and_come_back(size):
+    mesh = Mesh(sphere(1).vertices * size, sphere(1).faces)
+    values = Shape(mesh, resolution=12)
+    again = values.render(lambda x: 1 - x.norm(dim=-1, keepdim=True))
+    assert np.ptp(again.mesh.vertices, axis=0) / size == pytest.approx(np.ones(3), abs=0.1)
+    assert surface_measures(again.mesh, mesh, samples=500)["normal_consistency"] > 0.9

@@ -126,3 +126,13 @@ def test_the_command_line_fits_and_renders_a_clip(folder, tmp_path, monkeypatch,
     capsys.readouterr()
     assert main(["render", "run", "-o", "frame2.png"]) == 2
     assert "--at SECONDS" in capsys.readouterr().err
+
+
+def test_a_film_that_names_no_codec_is_said_to_be_damaged(folder, tmp_path):
+    whole = (folder / "clip.mp4").read_bytes()
+    assert b"stsd" in whole
+    # What describes the stream becomes free space.
+    (tmp_path / "cut.mp4").write_bytes(whole.replace(b"stsd", b"free"))
+    with pytest.raises(SignalError, match="its video has no codec that is known") as caught:
+        staf.open(tmp_path / "cut.mp4")
+    assert "attribute" not in str(caught.value)

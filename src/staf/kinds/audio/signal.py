@@ -287,10 +287,13 @@ def _checked(samples: np.ndarray) -> np.ndarray:
         array = array / -float(np.iinfo(array.dtype).min)
     elif array.dtype.kind != "f":
         raise SignalError(f"samples must be signed integers or floats, got {array.dtype}")
-    array = array.astype(np.float32, order="C")
     if not np.isfinite(array).all():
         raise SignalError(f"samples must be numbers, got {int((~np.isfinite(array)).sum())} NaN or infinite")
-    return array
+    with np.errstate(over="ignore"):
+        narrow = array.astype(np.float32, order="C")
+    if not np.isfinite(narrow).all():
+        raise SignalError(f"samples must fit in float32, got {float(np.abs(array).max()):g}")
+    return narrow
 
 
 def _checked_rate(rate: object) -> int:

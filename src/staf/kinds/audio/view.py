@@ -16,6 +16,7 @@ from staf._extras import need
 from staf.kinds.audio.figure import DYNAMIC_RANGE_DB, audio_comparison, loudest_level, spectrogram
 from staf.kinds.audio.files import FORMATS, check_format
 from staf.kinds.audio.signal import Audio
+from staf.planning.rules import counted
 from staf.reports.embedding import error_uri
 from staf.reports.svg import Chart, padded
 from staf.reports.text import text
@@ -106,7 +107,7 @@ class AudioView(View[Audio]):
         return {"samples": sound.samples, "rate": sound.rate}
 
     def size_in_words(self, size: Mapping[str, int]) -> str:
-        return f"{size['samples']:,} samples at {size['rate']:,} Hz"
+        return f"{counted(size['samples'], 'sample')} at {size['rate']:,} Hz"
 
 
 def waveform(array: np.ndarray, rate: int, peak: float, label: str) -> str:

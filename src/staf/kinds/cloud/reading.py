@@ -83,6 +83,8 @@ def parse_ply_points(data: bytes) -> tuple[np.ndarray, np.ndarray | None]:
         raise SignalError("it has no points")
     if len(element.scalar(POSITION)) < 3 or element.corners() is not None:
         raise unreadable("PLY", "its vertices have no x, y and z, or have lists")
+    if not element.count:
+        raise SignalError("it has no points")
     rows = _text_rows(data[start:], element) if not order else _binary_rows(data, element, order, start)
     normals = element.scalar(NORMAL)
     return rows[:, element.scalar(POSITION)], rows[:, normals] if len(normals) == 3 else None

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from staf._documents import Document, Entries, Record
 from staf.kinds.plain_arrays import plain_array
+from staf.kinds.shape.extent import check_extent
 from staf.kinds.shape.frame import Frame
 from staf.kinds.shape.measures import surface_points
 from staf.kinds.shape.rendering import field_planes, surface
@@ -279,8 +280,9 @@ def checked_points(points: np.ndarray, normals: np.ndarray | None) -> tuple[np.n
     bad = int((~np.isfinite(points)).any(1).sum())
     if bad:
         raise SignalError(f"{bad:,} of {len(points):,} points are NaN or infinite")
+    check_extent(points, "points")
     if not (points.max(0) > points.min(0)).any():
-        raise SignalError(f"all {len(points):,} points are at one place")
+        raise SignalError(f"points must be at two places or more, got {len(points):,} at one place")
     if normals is None:
         return points, None, []
     normals = plain_array(normals, "normals").astype(np.float64)

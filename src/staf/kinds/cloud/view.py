@@ -2,49 +2,31 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from pathlib import Path
-
-import numpy as np
-
 from staf._documents import Document, Entries
 from staf.kinds.cloud.signal import RESOLUTION, PointCloud
-from staf.kinds.shape.mesh_writing import WRITERS
-from staf.kinds.shape.options import PICTURES
+from staf.kinds.shape.frame import Frame
 from staf.kinds.shape.picture import draw
 from staf.kinds.shape.signal import Shape
-from staf.reports.embedding import picture_uri
+from staf.kinds.shape.surface_view import SurfaceView, figures
 from staf.signals.grid import Convention
-from staf.signals.rendering import Predict
-from staf.signals.view import View
 
 # Degrees around the upward axis from which the report shows a surface.
 SIDES = {"From the front": 30.0, "From behind": 210.0}
 
 
-class CloudView(View[PointCloud]):
+class CloudView(SurfaceView[PointCloud]):
     """What is shown of a point cloud."""
 
     noun = "cloud"
     default_task = "signed_distance"
-    main_measure = "iou"
 
     @property
-    def suffix(self) -> str:
-        return ".ply"
-
-    def suffixes(self) -> tuple[str, ...]:
-        return tuple(WRITERS)
-
-    def rendered_suffixes(self) -> tuple[str, ...]:
-        return self.suffixes() + PICTURES
+    def frame(self) -> Frame:
+        return self.signal.frame
 
     def page(self, convention: Convention) -> Document:
         """A surface; a point of the cloud's frame is scale * coordinate + shift."""
-        zero, one = self.signal.frame.to_field(np.array([[0.0] * 3, [1.0] * 3]), convention)
-        scale = 1 / (one - zero)
-        place = {"scale": scale.tolist(), "shift": (-zero * scale).tolist(), "shape": [self.signal.resolution] * 3}
+        place = {**self.frame.placed(convention), "shape": [self.signal.resolution] * 3}
         return {
             "type": "surface",
             "level": 0.0,
@@ -62,12 +44,8 @@ class CloudView(View[PointCloud]):
         """The fitted surface, drawn from two sides."""
         if not isinstance(reconstruction, Shape):
             return ""
-        figures = "".join(
-            f'<figure><h3>{name}</h3><img alt="{name}" width="512" height="512" '
-            f'src="{picture_uri(draw(reconstruction.mesh, azimuth=azimuth))}"></figure>'
-            for name, azimuth in SIDES.items()
-        )
-        return f'<section><h2>Look closer</h2><div class="pair shapes">{figures}</div></section>'
+        sides = ((name, draw(reconstruction.mesh, azimuth=azimuth)) for name, azimuth in SIDES.items())
+        return f'<section><h2>Look closer</h2><div class="pair shapes">{figures(sides)}</div></section>'
 
     def command_options(self, metadata: Entries) -> list[str] | None:
         cloud = self.signal
@@ -89,24 +67,3 @@ class CloudView(View[PointCloud]):
             return f"staf.SignedDistance(staf.PointCloud.sampled({opened}, {how}))"
         opened += ".with_estimated_normals()" * cloud.estimated
         return f"{opened}.at_resolution({cloud.resolution})"
-
-    def render_points(self, how: Entries, convention: Convention) -> int:
-        return math.prod(self.signal.frame.counts(how.get("resolution")))
-
-    def write(
-        self, predict: Predict, path: Path, how: Entries, *, convention: Convention, device: str
-    ) -> dict[str, int]:
-        """A mesh; or, where the suffix is that of a picture, a shaded one with the arguments in `how["camera"]`."""
-        arguments = {name: value for name, value in how.items() if name != "camera"}
-        shape = self.signal.render(predict, convention=convention, device=device, **arguments)
-        if path.suffix.lower() in PICTURES:
-            picture = shape.picture(**how.get("camera", {}))
-            picture.save(path)
-            return {"width": picture.width, "height": picture.height}
-        shape.save(path)
-        return {"vertices": len(shape.mesh.vertices), "faces": len(shape.mesh.faces)}
-
-    def size_in_words(self, size: Mapping[str, int]) -> str:
-        if "width" in size:
-            return f"{size['width']}x{size['height']} pixels"
-        return super().size_in_words(size)

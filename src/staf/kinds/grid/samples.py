@@ -36,6 +36,8 @@ def has_channels(shape: tuple[int, ...], channels: bool | None) -> tuple[bool, l
     (False, True, False)
     """
     axes = len(shape)
+    if channels not in (True, False, None):
+        raise SignalError(f"channels must be True, False or None, got {channels!r}")
     if channels and axes == 1:
         raise SignalError(f"channels must not be True for an array of one axis, got shape {shape}")
     if channels is False and axes > MOST_AXES:

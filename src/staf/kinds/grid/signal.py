@@ -267,8 +267,6 @@ class Grid(Signal):
         inside = [0 <= a < b <= n and b - a >= shortest for (a, b), n in zip(windows, self.shape, strict=False)]
         if len(windows) != self.in_features or not all(inside):
             raise SignalError(f"crop must be a (start, stop) inside each axis of {self.shape}, got {windows}")
-        if size is not None and (len(size) != self.in_features or min(size) < 1):
-            raise SignalError(f"size must be {self.in_features} whole numbers of at least 1, got {tuple(size)}")
         return window_grid(self.shape, windows, size, scale, convention)
 
     def render(

@@ -58,6 +58,8 @@ def image_from_pil(picture: PIL.Image.Image, *, name: str = "image", source: str
     >>> image_from_pil(PIL.Image.new("RGBA", (3, 2))).shape
     (2, 3)
     """
+    if 0 in picture.size:
+        raise SignalError(f"an image must have at least one pixel, got {picture.width}x{picture.height}")
     pixels, notes = _pil_pixels(picture)
     pixels, turned = upright(pixels, picture.getexif().get(ORIENTATION_TAG, 1))
     channels = 1 if pixels.ndim == 2 else pixels.shape[2]

@@ -49,9 +49,9 @@ def checked_pixels(array: np.ndarray) -> tuple[np.ndarray, list[str]]:
         if not _all_finite(pixels):
             raise SignalError("an image must fit in float32, got values beyond 3.4e38")
     elif pixels.dtype.name not in DTYPES:
+        instead = ", or open its array with kind='grid'" if pixels.dtype.kind in "iu" else ""
         raise SignalError(
-            f"an image must be uint8, uint16, float or bool, got {pixels.dtype.name}: convert it first, or open it "
-            "with kind='grid'"
+            f"an image must be uint8, uint16, float or bool, got {pixels.dtype.name}: convert it first{instead}"
         )
     native = pixels.astype(pixels.dtype.newbyteorder("="), copy=False)
     return np.ascontiguousarray(native), said

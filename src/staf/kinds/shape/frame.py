@@ -57,6 +57,16 @@ class Frame:
             return (2 * index + 1) / shape - 1
         return 2 * index / np.maximum(shape - 1, 1) - 1
 
+    def placed(self, convention: Convention = "centres") -> Document:
+        """Where a field's coordinates lie: a point of the mesh's frame is scale * coordinate + shift.
+
+        >>> Frame((10.0, 0.0, 0.0), 2.0, 4, (0, 1, 1), (4, 2, 2)).placed()
+        {'scale': [2.0, 1.0, 1.0], 'shift': [10.0, 0.0, 0.0]}
+        """
+        shape = np.array(self.shape)
+        middle = (np.maximum(shape, 1 if convention == "centres" else 2) - 1) / 2
+        return {"scale": list(self.coordinate_units(convention)), "shift": self.from_index(middle).tolist()}
+
     def coordinate_units(self, convention: Convention = "centres") -> tuple[float, ...]:
         """The length in the mesh's frame that one unit of each of a field's coordinates spans."""
         spare = 0 if convention == "centres" else 1

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from staf.kinds.plain_arrays import plain_array
+from staf.kinds.shape.extent import check_extent
 from staf.signals.errors import SignalError
 
 Rule = Literal["winding", "parity", "open"]
@@ -78,9 +79,10 @@ def checked_mesh(vertices: np.ndarray, faces: np.ndarray) -> tuple[Mesh, list[st
     bad = int((~np.isfinite(vertices)).any(1).sum())
     if bad:
         raise SignalError(f"{bad:,} of {len(vertices):,} vertices are NaN or infinite")
+    check_extent(vertices, "vertices")
     if faces.min() < 0 or faces.max() >= len(vertices):
         worst = int(faces.min()) if faces.min() < 0 else int(faces.max())
-        raise SignalError(f"a face names vertex {worst}, and there are {len(vertices):,}")
+        raise SignalError(f"a face names vertex {worst}, and they are numbered from 0 to {len(vertices) - 1:,}")
     return merged(Mesh(vertices, faces))
 
 

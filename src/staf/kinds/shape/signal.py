@@ -66,6 +66,8 @@ class Shape(Signal):
         source: str | None = None,
         notes: Sequence[str] = (),
     ) -> None:
+        if not isinstance(mesh, Mesh):
+            raise SignalError(f"mesh must be a Mesh, got {type(mesh).__name__}; staf.Shape.from_arrays takes arrays")
         self._mesh: Mesh | None = mesh
         self._frame: Frame | None = None
         grid_of(mesh, resolution)

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from inspect import signature
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from staf._documents import Document, Entries
+from staf.kinds.shape.frame import Frame
 from staf.kinds.shape.measures import distances
 from staf.kinds.shape.mesh import Mesh
-from staf.kinds.shape.mesh_writing import WRITERS
-from staf.kinds.shape.options import PICTURES
 from staf.kinds.shape.picture import CLAY, FILLED, camera_of, draw, look, magnification, paint
 from staf.kinds.shape.signal import Shape
-from staf.reports.embedding import picture_uri, round_ceiling
+from staf.kinds.shape.surface_view import SurfaceView, figures
+from staf.reports.embedding import round_ceiling
 from staf.signals.grid import Convention
-from staf.signals.rendering import Predict
-from staf.signals.view import View
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,30 +27,19 @@ LEVEL = 0.5
 WRONG = (0.80, 0.10, 0.05)
 
 
-class ShapeView(View[Shape]):
+class ShapeView(SurfaceView[Shape]):
     """What is shown of a shape."""
 
     noun = "shape"
     default_task = "occupancy"
-    # The share of the volume says more than an error over mostly empty space.
-    main_measure = "iou"
 
     @property
-    def suffix(self) -> str:
-        return ".ply"
-
-    def suffixes(self) -> tuple[str, ...]:
-        return tuple(WRITERS)
-
-    def rendered_suffixes(self) -> tuple[str, ...]:
-        return self.suffixes() + PICTURES
+    def frame(self) -> Frame:
+        return self.signal.frame
 
     def page(self, convention: Convention) -> Document:
         """A surface; a point of the original is scale * coordinate + shift."""
-        zero, one = self.signal.frame.to_field(np.array([[0.0] * 3, [1.0] * 3]), convention)
-        scale = 1 / (one - zero)
-        place = {"scale": scale.tolist(), "shift": (-zero * scale).tolist()}
-        return {"type": "surface", "level": LEVEL, "axes": ["x", "y", "z"], **place}
+        return {"type": "surface", "level": LEVEL, "axes": ["x", "y", "z"], **self.frame.placed(convention)}
 
     def comparison(self, reconstructions: Mapping[str, Shape]) -> Figure:
         from staf.kinds.shape.figure import shape_comparison
@@ -76,14 +61,10 @@ class ShapeView(View[Shape]):
             ("Reconstruction", paint(reconstruction.mesh, seen)),
             ("Error", paint(reconstruction.mesh, seen, painted)),
         )
-        figures = "".join(
-            f'<figure><h3>{name}</h3><img alt="{name}" width="512" height="512" src="{picture_uri(pixels)}"></figure>'
-            for name, pixels in pictures
-        )
         return (
             '<section><h2>Look closer</h2><p class="explain">Error: the distance of the fitted surface to the target, '
             f"grey where it is zero, red where it is {most:.3g} voxels of the target's grid or more.</p>"
-            f'<div class="trio shapes">{figures}</div></section>'
+            f'<div class="trio shapes">{figures(pictures)}</div></section>'
         )
 
     def command_options(self, metadata: Entries) -> list[str] | None:
@@ -109,28 +90,6 @@ class ShapeView(View[Shape]):
         generator = f"torch.Generator().manual_seed({sampling['seed']})"
         how = f"near_surface={sampling['near_surface']}, band={sampling['band']}, generator={generator}"
         return f"staf.Occupancy({opened}, {metadata['convention']!r}, {how})"
-
-    def render_points(self, how: Entries, convention: Convention) -> int:
-        return math.prod(self.signal.frame.counts(how.get("resolution")))
-
-    def write(
-        self, predict: Predict, path: Path, how: Entries, *, convention: Convention, device: str
-    ) -> dict[str, int]:
-        """A mesh; or, where the suffix is that of a picture, a shaded one with the arguments of `Shape.picture` in
-        `how["camera"]`."""
-        arguments = {name: value for name, value in how.items() if name != "camera"}
-        shape = self.signal.render(predict, convention=convention, device=device, **arguments)
-        if path.suffix.lower() in PICTURES:
-            picture = shape.picture(**how.get("camera", {}))
-            picture.save(path)
-            return {"width": picture.width, "height": picture.height}
-        shape.save(path)
-        return {"vertices": len(shape.mesh.vertices), "faces": len(shape.mesh.faces)}
-
-    def size_in_words(self, size: Mapping[str, int]) -> str:
-        if "width" in size:
-            return f"{size['width']}x{size['height']} pixels"
-        return super().size_in_words(size)
 
 
 def framed(mesh: Mesh) -> Document:

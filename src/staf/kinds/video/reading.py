@@ -121,6 +121,8 @@ def _read(path: Path, demuxer: str, limit: int, part: Part) -> Video:
         if not container.streams.video:
             raise SignalError("it has no video")
         stream = container.streams.video[0]
+        if stream.codec_context is None:
+            raise damaged("its video has no codec that is known, or it was cut off before that is said")
         stream.thread_type = "AUTO"
         rate = stream.average_rate or stream.base_rate or Fraction(25)
         announced = stream.frames or _estimated(stream, container, rate)

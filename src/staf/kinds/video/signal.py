@@ -22,7 +22,7 @@ from staf.signals.base import Signal, as_array
 from staf.signals.errors import NoSamples, SignalError
 from staf.signals.grid import Convention
 from staf.signals.host_copy import Arriving, to_host
-from staf.signals.rendering import OutputGrid, Predict, render_bands, window_grid
+from staf.signals.rendering import OutputGrid, Predict, output_grid, render_bands, window_grid
 
 if TYPE_CHECKING:
     from staf.kinds.image.signal import Image
@@ -241,11 +241,7 @@ class Video(Signal):
         ((120, 4, 6), (50, 8, 12))
         """
         t, h, w = self.shape
-        left, top, right, bottom = (0.0, 0.0, float(w), float(h)) if crop is None else crop
-        if not (0 <= left < right <= w and 0 <= top < bottom <= h):
-            raise SignalError(f"crop must be (left, top, right, bottom) inside {w}x{h}, got {crop}")
-        sizes = None if size is None else (size[1], size[0])
-        picture = window_grid((h, w), ((top, bottom), (left, right)), sizes, scale, convention)
+        picture = output_grid((h, w), crop=crop, size=size, scale=scale, convention=convention)
         if at is not None:
             if not 0 <= at < self.seconds:
                 raise SignalError(f"at must lie in the clip's [0, {self.seconds:g}) seconds, got {at:g}")

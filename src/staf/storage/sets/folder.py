@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from typing import Any
 
 from staf import __version__
-from staf._documents import parse_json
+from staf._documents import Document, parse_json
 from staf._jsonable import jsonable
 from staf.storage.folder import INDEX as INDEX_OF_FILES
 from staf.storage.header import FileError
@@ -43,7 +42,7 @@ class SetFolder:
     def begin(
         cls,
         where: str | os.PathLike[str],
-        settings: dict[str, Any],
+        settings: Document,
         *,
         resume: bool = False,
         overwrite: bool = False,
@@ -98,7 +97,7 @@ class SetFolder:
         return len(new)
 
 
-def read_settings(place: Place) -> dict[str, Any]:
+def read_settings(place: Place) -> Document:
     """What a set was begun with."""
     try:
         document = parse_json(place.read(SET))
@@ -123,7 +122,7 @@ def entries_of(place: Place, fields: Sequence[Finished]) -> list[Entry]:
     ]
 
 
-def entry_of(shard: str, row: int, own: dict[str, Any]) -> Entry:
+def entry_of(shard: str, row: int, own: Document) -> Entry:
     """The entry of a field, from what the header of its shard says of it."""
     tags, signal = own.get("tags") or {}, own.get("signal")
     return Entry(own["name"], own["key"], shard, row, own.get("metrics") or {}, tags, signal)

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from staf._documents import Document
 from staf._jsonable import digest
 from staf.nn import siren
 from staf.storage.field_set import FieldSet
@@ -99,7 +100,7 @@ def read_state(path: Path) -> dict[str, Tensor]:
 
 def as_siren(
     state: Mapping[str, Tensor], path: Path, settings: Mapping[str, Any]
-) -> tuple[dict[str, Tensor], dict[str, Any]]:
+) -> tuple[dict[str, Tensor], Document]:
     """The tensors under the names of `staf.siren`, and its architecture."""
     weights = [tensor.float() for tensor in state.values() if tensor.dim() == 2]
     biases = [tensor.float() for tensor in state.values() if tensor.dim() == 1]

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from staf._documents import Record, parse_json
+from staf._documents import Document, Record, parse_json
 from staf.storage.folder import is_file_name
 from staf.storage.sets.place import Place
 
@@ -38,8 +38,8 @@ class Entry:
     shard: str
     row: int
     metrics: dict[str, float] = field(default_factory=dict)
-    tags: dict[str, Any] = field(default_factory=dict)
-    signal: dict[str, Any] | None = None
+    tags: Document = field(default_factory=dict)
+    signal: Document | None = None
 
     def line(self) -> str:
         """The entry as JSON."""

@@ -9,11 +9,11 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from staf._documents import Document
 from staf._jsonable import digest
 from staf.storage import file
 from staf.storage.header import MAX_HEADER_BYTES, FileError, Header, parse_header
@@ -37,10 +37,10 @@ class Finished:
     name: str
     key: str
     state: dict[str, Tensor]
-    metadata: dict[str, Any]
+    metadata: Document
 
     @classmethod
-    def of(cls, name: str, key: str, module: nn.Module, metadata: dict[str, Any]) -> Finished:
+    def of(cls, name: str, key: str, module: nn.Module, metadata: Document) -> Finished:
         """The field as it is saved: in its baked form, if it has one."""
         baked = getattr(module, "baked", None)
         saved = baked() if callable(baked) else module
@@ -56,11 +56,11 @@ class Finished:
         """What its tensors take."""
         return sum(tensor.numel() * tensor.element_size() for tensor in self.state.values())
 
-    def shared(self) -> dict[str, Any]:
+    def shared(self) -> Document:
         """The part of the metadata that all fields of a shard have in common."""
         return {name: value for name, value in self.metadata.items() if name not in (*OWN, *LEFT_OUT)}
 
-    def own(self) -> dict[str, Any]:
+    def own(self) -> Document:
         """The part of the metadata that belongs to this field."""
         kept = {name: self.metadata[name] for name in OWN if name in self.metadata}
         return {"name": self.name, "key": self.key, **kept}
@@ -84,7 +84,7 @@ def write_shards(place: Place, fields: Sequence[Finished]) -> Iterator[tuple[str
         yield name, group
 
 
-def _comparable(data: dict[str, Any]) -> dict[str, Any]:
+def _comparable(data: Document) -> Document:
     """Metadata whose numbers may be infinite, tuples and all, as JSON has it."""
     from staf._jsonable import jsonable
 
@@ -112,7 +112,7 @@ class Shard:
         fields = metadata.get("fields")
         if not isinstance(fields, list) or not all(_is_entry(entry) for entry in fields):
             raise FileError(f"{self.label} has a broken header: its list of fields is none")
-        self.fields: list[dict[str, Any]] = fields
+        self.fields: list[Document] = fields
         for tensor, shape in self.header.shapes.items():
             if shape[:1] != (len(fields),):
                 raise FileError(f"{self.label}: tensor {tensor} has shape {shape}, and there are {len(fields)} fields")
@@ -165,7 +165,7 @@ class Shard:
             offset += step * len(self.fields)
         return out
 
-    def metadata(self, row: int) -> dict[str, Any]:
+    def metadata(self, row: int) -> Document:
         """All that is known of one field."""
         metadata = {**self.single.metadata, **self.fields[row]}
         file.FieldMetadata.of(Header(self.header.path, metadata, self.single.shapes, self.single.types))

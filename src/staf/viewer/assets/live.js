@@ -9,7 +9,7 @@ function unpacked(buffer) {
 
 async function fetched(what) {
   const answer = await fetch(what, {cache: 'no-store'});
-  if (!answer.ok) throw new Sentence('The server of this page has no such field any more.');
+  if (!answer.ok) throw new Sentence(await answer.text() || 'The server of this page has no such field any more.');
   return answer.arrayBuffer();
 }
 
