@@ -9,6 +9,7 @@ standard library's, so that a machine with torch and numpy alone can run experim
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import signal
 import sys
@@ -25,6 +26,9 @@ from paper.runner.options import count
 from paper.study.study import Study, study_of
 from staf._files import check_writable
 
+# Commands that are no experiment.
+VERBS = ("all", "rows", "weights")
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit code 0 if every run has a result, 1 if some failed, 2 for a mistake, 130 for Ctrl-C, 143 for SIGTERM."""
@@ -40,6 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return weights(words[1:])
     if words[:1] == ["rows"]:
         return run_rows(words[1:])
+    if not words or (words[0] not in EXPERIMENTS and not words[0].startswith("-")):
+        print(f"paper: {_unknown(words)}", file=sys.stderr)
+        return 2
     arguments = parser(words).parse_args(words)
     study = load(arguments.experiment)
     arguments.folder = arguments.folder or Path("results") / (study.name + ("-quick" if arguments.quick else ""))
@@ -66,6 +73,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         signal.signal(signal.SIGTERM, previous)
     return 1 if failures else 0
+
+
+def _unknown(words: Sequence[str]) -> str:
+    """What is said of a command without a name, or with one that does not exist."""
+    close = difflib.get_close_matches(words[0], [*EXPERIMENTS, *VERBS], n=1) if words else []
+    wrong = f"there is no experiment {words[0]!r}" if words else "the name of an experiment is missing"
+    meant = f"; did you mean {close[0]!r}?" if close else "."
+    return f"{wrong}{meant} `python -m paper --list` shows all names"
 
 
 def run(study: Study, arguments: argparse.Namespace) -> tuple[list[RunResult], list[RunResult]]:

@@ -95,6 +95,7 @@ class ImageStudy:
             self.needs,
             self.time,
             self.reads,
+            tuple((row.name, p) for row in self.rows for p in self.protocols if p in row.protocols),
         )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

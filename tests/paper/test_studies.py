@@ -66,6 +66,25 @@ def test_what_was_run_is_counted_from_the_kept_data(tmp_path, monkeypatch):
     assert overview.what_is_run("kodak") == "nothing"
 
 
+def test_rows_without_a_run_are_listed(tmp_path, monkeypatch):
+    monkeypatch.setattr(overview, "DATA", tmp_path)
+    study = load("hash-grid")
+    assert overview.not_run(study) == "", "nothing at all was run, which `run so far` says"
+
+    def run(row, protocol, **arguments):
+        return {"configuration": {"protocol": protocol, "row": {"name": row, "arguments": arguments}}}
+
+    rows = ["staf", "siren", "hash grid", "hash grid, STAF behind it"]
+    ours = [run(row, "ours") for row in rows]
+    (tmp_path / "hash-grid.json").write_text(json.dumps([*ours, run("staf", "paper"), run("siren", "paper", width=9)]))
+    assert overview.not_run(study) == "siren (paper)", "a smaller network is no run, and a grid has no paper recipe"
+    (tmp_path / "div2k.json").write_text(json.dumps([run("staf", protocol) for protocol in ("released", "ours")]))
+    assert overview.not_run(load("div2k")) == "finer, siren, ffn, pemlp, wire, gauss"
+    models = [{"configuration": {"model": model, "protocol": "paper"}} for model in ("staf", "siren", "finer", "wire")]
+    (tmp_path / "nerf.json").write_text(json.dumps(models))
+    assert overview.not_run(load("nerf")) == "gauss, pemlp (paper)"
+
+
 def test_every_name_of_the_specification_is_there():
     wanted = {
         "kodak", "celeba", "div2k", "image-curves", "tokyo", "audio", "shapes", "nerf", "super-resolution", "denoising",
