@@ -45,7 +45,7 @@ TIME = "37,500 steps of 4,096 rays: 2 min for each network and scene on an H200"
 STEPS, RAYS = 37_500, 4096
 # torch-ngp scales these scenes by 0.8 into [-1, 1]^3.
 HALF = 1 / 0.8
-# The paper states STAF's and FINER's rate; that of the others is STAF's.
+# The paper states STAF's and FINER's rate. For the others it names INCODE's, without numbers: they have STAF's here.
 RATES = {"staf": 3e-4, "finer": 5e-4}
 USUAL_RATE = 3e-4
 # The paper's constants where those of our plans are others.
