@@ -23,6 +23,7 @@ from paper.protocols.plan_variants import RECIPES, PlanVariant
 from paper.protocols.published import MODELS
 from paper.protocols.variant_experiment import VariantExperiment
 from paper.report.output import save_figure, write_tables
+from paper.report.rows import counted
 from paper.runner.experiment import Context, Outcome
 from paper.runner.options import count
 from paper.runner.result import RunResult
@@ -117,7 +118,7 @@ def table(results: Sequence[RunResult]) -> Table:
             )
     signals = sorted({result.data_name for result in results})
     seeds = {result.configuration["seed"] for result in results}
-    title = f"{len(signals)} signals, {len(seeds)} seeds, final weights"
+    title = f"{counted(len(signals), 'signal')}, {counted(len(seeds), 'seed')}, final weights"
     return Table(title, columns, rows)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from paper import OTHERS, PAPER
 from paper.report.image_tables import STUDIES, is_small
+from paper.report.rows import counted
 from paper.runner.result import RunResult
 from paper.study.study import Study, study_of
 
@@ -93,10 +94,6 @@ def _runs(documents: Sequence[Mapping[str, Any]]) -> str:
     protocols = Counter(str(d["configuration"]["protocol"]) for d in documents if "protocol" in d["configuration"])
     images = {image for document in documents for image in document.get("details", {}).get("images", {})}
     signals = {document["data"]["name"] for document in documents} if not images else set()
-    data = _counted(len(images), "image") if images else _counted(len(signals), "signal")
+    data = counted(len(images), "image") if images else counted(len(signals), "signal")
     counts = ", ".join(f"{protocol} {count}" for protocol, count in protocols.items())
-    return f"{_counted(len(documents), 'run')} on {data}" + (f" ({counts})" if counts else "")
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"{counted(len(documents), 'run')} on {data}" + (f" ({counts})" if counts else "")

@@ -253,6 +253,7 @@ def test_all_of_them_make_one_page(here, capsys):
         assert f'<a href="#{name}">' in page
         assert f"<section id='{name}'>" in page
         assert page.count(html.escape(load(name).summary)) == 1, "the title of a table says it"
+        assert f"<p>In full: {html.escape(load(name).needs)}; {html.escape(load(name).time)}.</p>" in page
     for picture in re.findall(r'src="([^"]+)"', page):
         assert Path("q", picture).is_file()
     assert "none of its numbers is a result" in page
