@@ -25,9 +25,14 @@ from paper.runner import Experiment, RunResult, load_results, run_experiment
 from paper.runner.options import count
 from paper.study.study import Study, study_of
 from staf._files import check_writable
+from staf._tables import Table
 
 # Commands that are no experiment.
 VERBS = ("all", "rows", "weights")
+NO_LPIPS = (
+    "LPIPS was not measured: it needs its weights (run `python -m staf.metrics.lpips_convert` once), and images of at "
+    "least 31 pixels a side"
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,9 +59,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         results, failures = run(study, arguments)
         if results:
-            print("\n\n".join(table.to_text() for table in study.tables(results)))
+            tables = study.tables(results)
+            print("\n\n".join(table.to_text() for table in tables))
             if arguments.quick:
                 print("A quick check on small data with few steps: these numbers are not results.")
+            elif _lacks_lpips(tables, results):
+                print(NO_LPIPS, file=sys.stderr)
         for failure in failures:
             print(f"failed: {failure.document['label']}: {failure.summary}", file=sys.stderr)
         if failures:
@@ -73,6 +81,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         signal.signal(signal.SIGTERM, previous)
     return 1 if failures else 0
+
+
+def _lacks_lpips(tables: Sequence[Table], results: Sequence[RunResult]) -> bool:
+    """Whether a table has a column for LPIPS and no result has measured it."""
+    wanted = any(column.startswith("LPIPS") for table in tables for column in table.columns)
+    return wanted and not any("lpips" in result.metrics for result in results)
 
 
 def _unknown(words: Sequence[str]) -> str:

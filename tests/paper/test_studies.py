@@ -95,6 +95,19 @@ def test_every_name_of_the_specification_is_there():
     assert wanted <= set(PAPER)
 
 
+def test_a_column_of_lpips_without_measures_is_explained(here, capsys):
+    np.save("photo.npy", np.random.default_rng(0).random((32, 32, 3), dtype=np.float32))
+    words = ["kodak", "--images", "photo.npy", "--rows", "siren", "--protocols", "ours", "--width", "8", *COMMON]
+    words += ["--iterations", "1", "--no-figures", "--folder", "r"]
+    assert main(words) == 0
+    assert capsys.readouterr().err.startswith("LPIPS was not measured: it needs its weights")
+    (path,) = Path("r").glob("*seed-0*.json")
+    document = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**document, "metrics": {**document["metrics"], "lpips": 0.5}}), "utf-8")
+    assert main(words) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_many_images_train_together_as_they_do_apart(here):
     rng = np.random.default_rng(0)
     names = ("first", "second", "third")
