@@ -210,7 +210,7 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     runner.add_argument("--retry", action="store_true", help="rerun what failed before")
     runner.add_argument("--draw-only", action="store_true", help="run nothing: draw table and figures from the results")
     runner.add_argument("--no-figures", action="store_true", help="no figures (they need matplotlib)")
-    runner.add_argument("--progress", action=argparse.BooleanOptionalAction, default=True)
+    runner.add_argument("--progress", action=argparse.BooleanOptionalAction, default=True, help="a line for each run")
     whole = argparse.ArgumentParser(prog="python -m paper", description=__doc__)
     whole.add_argument("--list", action="store_true", help="show all names with the data they need")
     verbs = whole.add_subparsers(dest="experiment", required=True, metavar="NAME")

@@ -25,7 +25,7 @@ from paper.measures.perceptual import perceptual_distance
 from paper.report.output import save_figure, write_tables
 from paper.report.protocol_table import protocol_table, published_means
 from paper.runner.experiment import Context, Data, Outcome, outcome_of
-from paper.runner.options import count
+from paper.runner.options import add_protocols, add_seeds, count
 from paper.runner.result import RunResult
 from staf._tables import Table
 from staf.comparison.result_file import array_hash
@@ -272,9 +272,9 @@ def draw(results: Sequence[RunResult], folder: Path) -> list[Path]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
     parser.add_argument("--scenes", nargs="+", default=[], metavar="PATH", help="folders of posed photos, or .npz")
-    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS, metavar="NAME")
-    parser.add_argument("--protocols", nargs="+", default=["ours", "paper"], choices=PROTOCOLS)
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
+    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS, metavar="NAME", help="networks")
+    add_protocols(parser, PROTOCOLS, ("ours", "paper"))
+    add_seeds(parser)
     parser.add_argument("--steps", type=count, default=None, metavar="N", help="steps of each fit")
     parser.add_argument("--seconds", type=float, default=None, metavar="S", help="seconds of each fit")
     parser.add_argument("--rays", type=count, default=None, metavar="N", help="rays of each step")

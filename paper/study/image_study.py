@@ -15,7 +15,7 @@ from paper.data.preparation import Preparation, prepared
 from paper.data.sources import add_source_arguments, chosen_sources, image_sources, write_stack
 from paper.report.output import save_figure, write_tables
 from paper.report.side_by_side import Column, images_of, row_of, side_by_side
-from paper.runner.options import add_planned_for, count
+from paper.runner.options import add_planned_for, add_protocols, add_seeds, count
 from paper.runner.result import RunResult
 from paper.study.image_runs import Grid, ImageRun, ImageRuns
 from paper.study.rows import PROTOCOLS, Length, Row
@@ -106,15 +106,16 @@ class ImageStudy:
         else:
             parser.add_argument("--side", type=count, default=256, metavar="N", help="pixels a side of the pictures")
         parser.add_argument("--rows", nargs="+", default=names, metavar="NAME", help=f"of: {', '.join(names)}")
-        parser.add_argument("--protocols", nargs="+", default=list(self.protocols), choices=PROTOCOLS)
-        parser.add_argument("--iterations", type=count, default=self.length.iterations, metavar="N")
+        add_protocols(parser, PROTOCOLS, self.protocols)
+        fits = f"of each fit (default: {self.length.iterations:,})"
+        parser.add_argument("--iterations", type=count, default=self.length.iterations, metavar="N", help=fits)
         parser.add_argument(
             "--epochs",
             action=argparse.BooleanOptionalAction,
             default=self.length.epochs,
             help="read the paper's iterations as epochs of 4,096 points, as its released code does",
         )
-        parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
+        add_seeds(parser)
         parser.add_argument("--width", type=count, metavar="N", help="of every network (default: its own)")
         parser.add_argument("--rate", type=float, metavar="R", help="of every recipe; rows are named by it")
         parser.add_argument("--together", action="store_true", help="train the networks of all images at once")
