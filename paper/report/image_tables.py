@@ -27,7 +27,7 @@ COUNTED = "cost-table"
 # The row that a study compares its others with.
 BASES = {
     "tau-ablation": "tau 5", "component-ablation": "none", "sharing-ablation": "per layer", "freezing": "all trained",
-    "omega0": "omega0 30", "lpips-training": "mse",
+    "omega0": "omega0 30", "lpips-training": "mse", "kodak": "staf",
 }  # fmt: skip
 # What a measure cannot exceed, as it is printed. A column of nothing else does not tell its rows apart.
 BEST = re.compile(r"(1\.0000|0\.00000)( ± 0\.0000?0?)?")
@@ -54,10 +54,12 @@ def study_tables(study: Study, results: Sequence[RunResult]) -> dict[str, Table]
     found = {}
     if 0 < len(slow) < len(full):
         full = [result for result in full if result not in slow]
-        found[f"{study.name}-cpu"] = image_table(study, slow)
+        if not study.reads:
+            found[f"{study.name}-cpu"] = image_table(study, slow)
     found |= {study.name: image_table(study, full), f"{study.name}-small": image_table(study, small)}
-    if study.name in BASES:
+    if study.name in BASES or study.reads:
         found[f"{study.name}-small"] = image_table(study, of_all_rows(small))
+    if study.name in BASES:
         for name, runs in ((study.name, full), (f"{study.name}-small", small)):
             found[f"{name}-pairs"] = pairs_table(study, runs, BASES[study.name])
     # One iteration is run where counts alone are wanted.
