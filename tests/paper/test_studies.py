@@ -96,8 +96,8 @@ def test_every_name_of_the_specification_is_there():
 
 
 def test_a_column_of_lpips_without_measures_is_explained(here, capsys):
-    np.save("photo.npy", np.random.default_rng(0).random((32, 32, 3), dtype=np.float32))
-    words = ["kodak", "--images", "photo.npy", "--rows", "siren", "--protocols", "ours", "--width", "8", *COMMON]
+    np.save("noise.npy", np.random.default_rng(0).random((32, 32, 3), dtype=np.float32))
+    words = ["kodak", "--images", "noise.npy", "--rows", "siren", "--protocols", "ours", "--width", "8", *COMMON]
     words += ["--iterations", "1", "--no-figures", "--folder", "r"]
     assert main(words) == 0
     assert capsys.readouterr().err.startswith("LPIPS was not measured: it needs its weights")
