@@ -9,6 +9,7 @@ standard library's, so that a machine with torch and numpy alone can run experim
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import signal
 import sys
@@ -24,6 +25,14 @@ from paper.runner import Experiment, RunResult, load_results, run_experiment
 from paper.runner.options import count
 from paper.study.study import Study, study_of
 from staf._files import check_writable
+from staf._tables import Table
+
+# Commands that are no experiment.
+VERBS = ("all", "rows", "weights")
+NO_LPIPS = (
+    "LPIPS was not measured: it needs its weights (run `python -m staf.metrics.lpips_convert` once), and images of at "
+    "least 31 pixels a side"
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -40,6 +49,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return weights(words[1:])
     if words[:1] == ["rows"]:
         return run_rows(words[1:])
+    if not words or (words[0] not in EXPERIMENTS and not words[0].startswith("-")):
+        print(f"paper: {_unknown(words)}", file=sys.stderr)
+        return 2
     arguments = parser(words).parse_args(words)
     study = load(arguments.experiment)
     arguments.folder = arguments.folder or Path("results") / (study.name + ("-quick" if arguments.quick else ""))
@@ -47,9 +59,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         results, failures = run(study, arguments)
         if results:
-            print("\n\n".join(table.to_text() for table in study.tables(results)))
+            tables = study.tables(results)
+            print("\n\n".join(table.to_text() for table in tables))
             if arguments.quick:
                 print("A quick check on small data with few steps: these numbers are not results.")
+            elif not arguments.draw_only and _lacks_lpips(tables, results):
+                print(NO_LPIPS, file=sys.stderr)
         for failure in failures:
             print(f"failed: {failure.document['label']}: {failure.summary}", file=sys.stderr)
         if failures:
@@ -66,6 +81,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         signal.signal(signal.SIGTERM, previous)
     return 1 if failures else 0
+
+
+def _lacks_lpips(tables: Sequence[Table], results: Sequence[RunResult]) -> bool:
+    """Whether a table has a column for LPIPS and no result has measured it."""
+    wanted = any(column.startswith("LPIPS") for table in tables for column in table.columns)
+    return wanted and not any("lpips" in result.metrics for result in results)
+
+
+def _unknown(words: Sequence[str]) -> str:
+    """What is said of a command without a name, or with one that does not exist."""
+    close = difflib.get_close_matches(words[0], [*EXPERIMENTS, *VERBS], n=1) if words else []
+    wrong = f"there is no experiment {words[0]!r}" if words else "the name of an experiment is missing"
+    meant = f"; did you mean {close[0]!r}?" if close else "."
+    return f"{wrong}{meant} `python -m paper --list` shows all names"
 
 
 def run(study: Study, arguments: argparse.Namespace) -> tuple[list[RunResult], list[RunResult]]:
@@ -181,7 +210,7 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     runner.add_argument("--retry", action="store_true", help="rerun what failed before")
     runner.add_argument("--draw-only", action="store_true", help="run nothing: draw table and figures from the results")
     runner.add_argument("--no-figures", action="store_true", help="no figures (they need matplotlib)")
-    runner.add_argument("--progress", action=argparse.BooleanOptionalAction, default=True)
+    runner.add_argument("--progress", action=argparse.BooleanOptionalAction, default=True, help="a line for each run")
     whole = argparse.ArgumentParser(prog="python -m paper", description=__doc__)
     whole.add_argument("--list", action="store_true", help="show all names with the data they need")
     verbs = whole.add_subparsers(dest="experiment", required=True, metavar="NAME")

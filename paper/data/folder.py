@@ -19,14 +19,16 @@ def fill_data(arguments: argparse.Namespace, option: str, folder: Path | None) -
     """Set the experiment's data option (`images`, `recording`, `shapes` or `scenes`) to what the folder holds.
 
     >>> arguments = argparse.Namespace(images=[], recording=None)
-    >>> fill_data(arguments, "images", Path("kodak"))
+    >>> fill_data(arguments, "images", Path("."))
     >>> arguments.images
-    ['kodak']
+    ['.']
     """
     if folder is None:
         return
     if named_data(arguments):
         raise ValueError(f"--data and --{option} both name the data: give one of them")
+    if not folder.exists():
+        raise ValueError(f"--data must be a folder with the data, and there is no {str(folder)!r}")
     setattr(arguments, option, _found(option, folder))
 
 

@@ -21,7 +21,7 @@ from paper.protocols.published import MODELS, PROTOCOLS, paper_plan
 from paper.report.output import save_figure, write_tables
 from paper.report.protocol_table import protocol_table
 from paper.runner.experiment import Context, Data, Outcome, outcome_of
-from paper.runner.options import count
+from paper.runner.options import add_models, add_protocols, add_seeds, count
 from paper.runner.result import RunResult
 from staf._tables import Table
 from staf.comparison.result_file import array_hash
@@ -132,9 +132,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
     parser.add_argument("--recording", default="", metavar="PATH", help="an audio file, or samples as .npy")
     parser.add_argument("--rate", type=count, default=44100, metavar="HZ", help="of samples saved as .npy")
-    parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME")
-    parser.add_argument("--protocols", nargs="+", default=["ours", "paper"], choices=PROTOCOLS)
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
+    add_models(parser, MODELS)
+    add_protocols(parser, PROTOCOLS, ("ours", "paper"))
+    add_seeds(parser)
     parser.add_argument("--steps", type=count, default=None, metavar="N", help="steps of each fit")
 
 

@@ -22,6 +22,7 @@ from paper.data.images import named_paths
 from paper.data.sources import image_sources, open_source
 from paper.report.output import save_figure, write_tables
 from paper.runner.experiment import Context, Data, Outcome
+from paper.runner.options import add_seeds
 from paper.runner.result import RunResult
 from paper.sines.arms import ARMS
 from paper.sines.code_arms import CODE_ARMS, LENGTH
@@ -147,7 +148,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--parts", nargs="+", default=list(ALL_PARTS), choices=ALL_PARTS, metavar="PART")
     parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=list(ARMS), metavar="ARM")
     parser.add_argument("--codes", nargs="+", default=list(CODE_ARMS), choices=list(CODE_ARMS), metavar="CODE")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4], metavar="N")
+    add_seeds(parser, (0, 1, 2, 3, 4))
     parser.add_argument("--width", type=int, default=64, metavar="N")
     parser.add_argument("--steps", type=int, default=500, metavar="N")
     parser.add_argument("--meta-steps", type=int, default=1500, metavar="N", help="steps that learn the codes' network")

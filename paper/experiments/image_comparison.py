@@ -21,7 +21,7 @@ from paper.measures.perceptual import perceptual_distance, predicted_image
 from paper.report.output import save_figure, write_tables
 from paper.report.training_curves import curves_figure
 from paper.runner.experiment import Context, Data, Outcome, outcome_of
-from paper.runner.options import count
+from paper.runner.options import add_models, add_seeds, count
 from paper.runner.result import RunResult
 from staf._tables import Table
 from staf.comparison.networks import PROTOCOL
@@ -111,8 +111,8 @@ def draw(results: Sequence[RunResult], folder: Path) -> list[Path]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
     parser.add_argument("--images", nargs="+", default=[], metavar="PATH", help="image files, .npy, or folders")
-    parser.add_argument("--models", nargs="+", default=list(DEFAULT_MODELS), metavar="NAME")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
+    add_models(parser, DEFAULT_MODELS)
+    add_seeds(parser)
     parser.add_argument("--steps", type=count, default=None, metavar="N", help="steps of each fit")
     parser.add_argument("--seconds", type=float, default=None, metavar="S", help="seconds of each fit")
 

@@ -23,8 +23,9 @@ from paper.protocols.plan_variants import RECIPES, PlanVariant
 from paper.protocols.published import MODELS
 from paper.protocols.variant_experiment import VariantExperiment
 from paper.report.output import save_figure, write_tables
+from paper.report.rows import counted
 from paper.runner.experiment import Context, Outcome
-from paper.runner.options import count
+from paper.runner.options import add_models, add_seeds, count
 from paper.runner.result import RunResult
 from staf._tables import Table, mean, number
 
@@ -117,7 +118,7 @@ def table(results: Sequence[RunResult]) -> Table:
             )
     signals = sorted({result.data_name for result in results})
     seeds = {result.configuration["seed"] for result in results}
-    title = f"{len(signals)} signals, {len(seeds)} seeds, final weights"
+    title = f"{counted(len(signals), 'signal')}, {counted(len(seeds), 'seed')}, final weights"
     return Table(title, columns, rows)
 
 
@@ -190,14 +191,14 @@ def draw(results: Sequence[RunResult], folder: Path) -> list[Path]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
     add_source_arguments(parser)
-    parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME")
+    add_models(parser, MODELS)
     parser.add_argument("--recipes", nargs="+", default=["default"], choices=RECIPES)
     parser.add_argument("--tuned", default=None, metavar="PATH", help="log of a recipe search, or its results' folder")
     parser.add_argument("--tuned-on", nargs="+", default=[], metavar="NAME", help="other signals to mark as tuned on")
     parser.add_argument("--equal", nargs="+", default=["steps"], choices=EQUAL)
     parser.add_argument("--reference", default="staf", metavar="NAME", help="whose time the others get")
     parser.add_argument("--steps", type=count, default=1000, metavar="N")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
+    add_seeds(parser)
 
 
 def sweep(arguments: argparse.Namespace) -> tuple[ModelTable, list[ModelRun]]:

@@ -25,7 +25,7 @@ from paper.measures.perceptual import perceptual_distance
 from paper.report.output import save_figure, write_tables
 from paper.report.protocol_table import protocol_table, published_means
 from paper.runner.experiment import Context, Data, Outcome, outcome_of
-from paper.runner.options import count
+from paper.runner.options import add_protocols, add_seeds, count
 from paper.runner.result import RunResult
 from staf._tables import Table
 from staf.comparison.result_file import array_hash
@@ -45,7 +45,7 @@ TIME = "37,500 steps of 4,096 rays: 2 min for each network and scene on an H200"
 STEPS, RAYS = 37_500, 4096
 # torch-ngp scales these scenes by 0.8 into [-1, 1]^3.
 HALF = 1 / 0.8
-# The paper states STAF's and FINER's rate; that of the others is STAF's.
+# The paper states STAF's and FINER's rate. For the others it names INCODE's, without numbers: they have STAF's here.
 RATES = {"staf": 3e-4, "finer": 5e-4}
 USUAL_RATE = 3e-4
 # The paper's constants where those of our plans are others.
@@ -272,9 +272,9 @@ def draw(results: Sequence[RunResult], folder: Path) -> list[Path]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
     parser.add_argument("--scenes", nargs="+", default=[], metavar="PATH", help="folders of posed photos, or .npz")
-    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS, metavar="NAME")
-    parser.add_argument("--protocols", nargs="+", default=["ours", "paper"], choices=PROTOCOLS)
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
+    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS, metavar="NAME", help="networks")
+    add_protocols(parser, PROTOCOLS, ("ours", "paper"))
+    add_seeds(parser)
     parser.add_argument("--steps", type=count, default=None, metavar="N", help="steps of each fit")
     parser.add_argument("--seconds", type=float, default=None, metavar="S", help="seconds of each fit")
     parser.add_argument("--rays", type=count, default=None, metavar="N", help="rays of each step")

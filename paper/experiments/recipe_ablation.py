@@ -19,7 +19,7 @@ from paper.measures.interpolation_quality import mean_interpolation
 from paper.protocols.plan_variants import PlanVariant
 from paper.protocols.variant_experiment import VariantExperiment
 from paper.report.output import write_tables
-from paper.runner.options import count
+from paper.runner.options import add_seeds, count
 from paper.runner.result import RunResult
 from paper.runner.sweep import default_device
 from paper.searches.recipe_space import known_optimisers
@@ -213,7 +213,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_source_arguments(parser, recordings=False)
     parser.add_argument("--groups", nargs="+", default=list(GROUPS), choices=GROUPS)
     parser.add_argument("--steps", type=count, default=300, metavar="N", help="steps of each fit")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
+    add_seeds(parser)
 
 
 def sweep(arguments: argparse.Namespace) -> tuple[RecipeAblation, list[AblationRun]]:

@@ -12,7 +12,7 @@ from paper.measures.perceptual import seen_measures
 from paper.protocols.published import MODELS
 from paper.report.restored_images import eight_bits
 from paper.runner.experiment import Context, Outcome, outcome_of
-from paper.runner.options import add_planned_for, count
+from paper.runner.options import add_models, add_planned_for, add_protocols, add_seeds, count
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -70,10 +70,13 @@ def add_restoration_arguments(
 ) -> None:
     """The options that all of them have."""
     parser.add_argument("--images", nargs="+", default=[], metavar="PATH", help="image files, .npy, or folders")
-    parser.add_argument("--models", nargs="*", default=list(MODELS), metavar="NAME")
-    parser.add_argument("--classical", nargs="*", default=list(classical), choices=classical, metavar="NAME")
-    parser.add_argument("--protocols", nargs="+", default=list(default), choices=protocols)
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
+    add_models(parser, MODELS, nargs="*")
+    names = f"methods without a network, of: {', '.join(classical)}"
+    parser.add_argument(
+        "--classical", nargs="*", default=list(classical), choices=classical, metavar="NAME", help=names
+    )
+    add_protocols(parser, protocols, default)
+    add_seeds(parser)
     parser.add_argument("--steps", type=count, metavar="N", help="steps of each fit")
     add_planned_for(parser)
 

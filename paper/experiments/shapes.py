@@ -27,7 +27,7 @@ from paper.report.output import save_figure, write_tables
 from paper.report.protocol_table import protocol_table, published_means
 from paper.report.surfaces import VOXELS, scan_of, surface_figures
 from paper.runner.experiment import Context, Data, Outcome, outcome_of
-from paper.runner.options import count
+from paper.runner.options import add_models, add_protocols, add_seeds, count
 from paper.runner.result import RunResult
 from staf._tables import Table
 from staf.comparison.result_file import array_hash
@@ -226,9 +226,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
     parser.add_argument("--shapes", nargs="+", default=[], metavar="PATH", help="mesh files, or voxels as .npz")
     parser.add_argument("--resolution", type=count, default=256, metavar="N", help="voxels along the longest side")
-    parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME")
-    parser.add_argument("--protocols", nargs="+", default=["ours", "paper"], choices=PROTOCOLS)
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
+    add_models(parser, MODELS)
+    add_protocols(parser, PROTOCOLS, ("ours", "paper"))
+    add_seeds(parser)
     parser.add_argument("--steps", type=count, default=None, metavar="N", help="steps of each fit")
     parser.add_argument("--batch", type=count, default=None, metavar="N", help="voxels of each step")
 

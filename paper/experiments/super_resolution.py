@@ -134,7 +134,7 @@ def draw(results: Sequence[RunResult], folder: Path) -> list[Path]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
     add_restoration_arguments(parser, CLASSICAL, list(SAMPLES), ("ours", "paper"))
-    parser.add_argument("--factor", type=count, default=4, metavar="N")
+    parser.add_argument("--factor", type=count, default=4, metavar="N", help="of each side (default: 4)")
 
 
 def sweep(arguments: argparse.Namespace) -> tuple[SuperResolution, list[SuperResolutionRun]]:

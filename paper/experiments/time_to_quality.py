@@ -22,6 +22,7 @@ from paper.protocols.published import MODELS
 from paper.report.output import save_figure, write_tables
 from paper.report.quality_tables import released_table, seconds_table
 from paper.runner.experiment import Context, Data, Outcome
+from paper.runner.options import add_models, add_seeds
 from paper.runner.result import RunResult
 from staf._tables import Table
 from staf.comparison.result_file import thin
@@ -143,14 +144,14 @@ def draw(results: Sequence[RunResult], folder: Path) -> list[Path]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
     add_source_arguments(parser, recordings=False)
-    parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME")
+    add_models(parser, MODELS)
     parser.add_argument("--recipes", nargs="+", default=[*BY_STEPS, *BY_EPOCHS], choices=[*BY_STEPS, *BY_EPOCHS])
     parser.add_argument("--budgets", nargs="+", type=int, default=[50, 100, 200, 400, 1000], metavar="N")
     parser.add_argument("--epochs", type=int, default=1000, metavar="N", help="of STAF's published recipes")
     parser.add_argument(
         "--timed", type=int, default=None, metavar="N", help="epochs of the released code (default: all)"
     )
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
+    add_seeds(parser)
 
 
 def sweep(arguments: argparse.Namespace) -> tuple[TimeToQuality, list[TimeRun]]:

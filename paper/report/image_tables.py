@@ -27,7 +27,7 @@ COUNTED = "cost-table"
 # The row that a study compares its others with.
 BASES = {
     "tau-ablation": "tau 5", "component-ablation": "none", "sharing-ablation": "per layer", "freezing": "all trained",
-    "omega0": "omega0 30", "lpips-training": "mse",
+    "omega0": "omega0 30", "lpips-training": "mse", "kodak": "staf",
 }  # fmt: skip
 # What a measure cannot exceed, as it is printed. A column of nothing else does not tell its rows apart.
 BEST = re.compile(r"(1\.0000|0\.00000)( ± 0\.0000?0?)?")
@@ -39,7 +39,8 @@ FEWEST_PAIRS = 3
 def study_tables(study: Study, results: Sequence[RunResult]) -> dict[str, Table]:
     """A study's tables by name: its own, `-small` of smaller fits, and `-seconds` where costs were measured.
 
-    Made pictures have `-narrow` for narrower networks, which are not those of short fits.
+    Made pictures have `-narrow` for narrower networks, which are not those of short fits. Where a GPU and a CPU have
+    run fits of full size, the CPU's are in `-cpu`: float32 there and split bfloat16 on a GPU do not end alike.
     """
     full = [result for result in results if not is_small(result)]
     small = [result for result in results if is_small(result)]
@@ -48,9 +49,17 @@ def study_tables(study: Study, results: Sequence[RunResult]) -> dict[str, Table]
         short = [result for result in small if not is_narrow(result)]
         parts = {"": full, "-small": short, "-narrow": narrow}
         return {f"{study.name}{part}": image_table(study, runs) for part, runs in parts.items()}
-    found = {study.name: image_table(study, full), f"{study.name}-small": image_table(study, small)}
-    if study.name in BASES:
+    # Counts are those of every machine.
+    slow = [] if study.name == COUNTED else [result for result in full if result.document["device"] == "cpu"]
+    found = {}
+    if 0 < len(slow) < len(full):
+        full = [result for result in full if result not in slow]
+        if not study.reads:
+            found[f"{study.name}-cpu"] = image_table(study, slow)
+    found |= {study.name: image_table(study, full), f"{study.name}-small": image_table(study, small)}
+    if study.name in BASES or study.reads:
         found[f"{study.name}-small"] = image_table(study, of_all_rows(small))
+    if study.name in BASES:
         for name, runs in ((study.name, full), (f"{study.name}-small", small)):
             found[f"{name}-pairs"] = pairs_table(study, runs, BASES[study.name])
     # One iteration is run where counts alone are wanted.

@@ -42,15 +42,16 @@ def _section(folder: Path, name: str) -> str:
     results = load_results(folder / name, name) if (folder / name).is_dir() else []
     title = f"<section id={html.escape(name)!r}><h2>{html.escape(name)}</h2>"
     summary = f"<p>{html.escape(study.summary)}</p>"
+    needs = f"<p>In full: {html.escape(study.needs)}; {html.escape(study.time)}.</p>" if study.time else ""
     if not results:
-        return title + summary + "<p><b>No result.</b></p></section>"
+        return title + summary + needs + "<p><b>No result.</b></p></section>"
     found = study.tables(results)
     # Most tables begin with the summary.
     title += "" if any(table.title.startswith(study.summary) for table in found) else summary
     tables = "".join(f'<div class="wide">{_table(table)}</div>' for table in found)
     pictures = sorted((folder / name).glob("*.png"))
     shown = "".join(f'<p><img src="{name}/{html.escape(p.name)}" alt="{html.escape(p.stem)}"></p>' for p in pictures)
-    return title + tables + shown + "</section>"
+    return title + needs + tables + shown + "</section>"
 
 
 def _table(table: Table) -> str:

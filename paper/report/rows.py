@@ -27,3 +27,12 @@ def row_name(configuration: Mapping[str, Any]) -> str:
     """
     terms = configuration.get("terms")
     return str(configuration["model"]) + (f", {terms} terms" if terms else "")
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "image"), counted(2, "image")
+    ('1 image', '2 images')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -17,7 +17,7 @@ from paper.data.sources import add_source_arguments, chosen_sources
 from paper.protocols.plan_variants import PlanVariant
 from paper.protocols.variant_experiment import VariantExperiment
 from paper.report.output import save_figure, write_tables
-from paper.runner.options import count
+from paper.runner.options import add_models, add_seeds, count
 from paper.runner.result import RunResult
 from paper.searches.recipe_space import CONSTANTS, known_optimisers, trials
 from paper.searches.search_log import Trial, log_rows, ranked, summary, trials_figure, write_log
@@ -97,10 +97,10 @@ def draw(results: Sequence[RunResult], folder: Path) -> list[Path]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
     add_source_arguments(parser)
-    parser.add_argument("--models", nargs="+", default=list(CONSTANTS), metavar="NAME")
+    add_models(parser, CONSTANTS)
     parser.add_argument("--trials", type=int, default=8, metavar="N", help="of each network, default plan included")
     parser.add_argument("--steps", type=count, default=300, metavar="N", help="steps of each fit")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
+    add_seeds(parser)
     parser.add_argument("--design", type=int, default=0, metavar="N", help="seed of the trials' places in the space")
     parser.add_argument("--optimisers", nargs="+", default=[], metavar="NAME", help="searched (default: all but adam)")
     parser.add_argument("--fixed-constants", action="store_true", help="search the recipe alone, not the networks")

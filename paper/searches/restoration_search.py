@@ -23,7 +23,7 @@ from paper.protocols.published import MODELS
 from paper.protocols.variant_experiment import VariantExperiment
 from paper.report.output import save_figure, write_tables
 from paper.runner.experiment import Context, Outcome
-from paper.runner.options import count
+from paper.runner.options import add_models, add_seeds, count
 from paper.runner.result import RunResult
 from paper.searches.restoration_space import TASKS, in_code, settings_of, trials
 from paper.searches.search_log import Trial, log_rows, ranked, summary, trials_figure, write_log
@@ -137,10 +137,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The experiment's own options."""
     add_source_arguments(parser, recordings=False)
     parser.add_argument("--task", nargs="+", default=list(TASKS), choices=TASKS)
-    parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME")
+    add_models(parser, MODELS)
     parser.add_argument("--trials", type=int, default=8, metavar="N", help="of each network, default plan included")
     parser.add_argument("--steps", type=count, default=300, metavar="N", help="steps of each fit")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
+    add_seeds(parser)
     parser.add_argument("--design", type=int, default=0, metavar="N", help="seed of the trials' places in the space")
 
 

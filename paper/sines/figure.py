@@ -45,7 +45,7 @@ def figure(questions: Mapping[str, Sequence[Fits]]) -> Figure:
         if row % 2:
             axis.axhspan(row - 0.5, row + 0.5, color="#f4f4f4", linewidth=0, zorder=0)
     axis.axvline(0, color="#666666", linewidth=0.9, zorder=1)
-    axis.set_ylim(len(lines) - 0.5, -0.5)
+    axis.set_ylim(max(len(lines), 1) - 0.5, -0.5)
     axis.set_yticks(range(len(lines)), list(lines))
     axis.set_xlabel("dB over the frozen sine, with the standard error over signals and seeds")
     axis.spines[["top", "right"]].set_visible(False)

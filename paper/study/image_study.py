@@ -15,7 +15,7 @@ from paper.data.preparation import Preparation, prepared
 from paper.data.sources import add_source_arguments, chosen_sources, image_sources, write_stack
 from paper.report.output import save_figure, write_tables
 from paper.report.side_by_side import Column, images_of, row_of, side_by_side
-from paper.runner.options import add_planned_for, count
+from paper.runner.options import add_planned_for, add_protocols, add_seeds, count
 from paper.runner.result import RunResult
 from paper.study.image_runs import Grid, ImageRun, ImageRuns
 from paper.study.rows import PROTOCOLS, Length, Row
@@ -95,6 +95,7 @@ class ImageStudy:
             self.needs,
             self.time,
             self.reads,
+            tuple((row.name, p) for row in self.rows for p in self.protocols if p in row.protocols),
         )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -105,17 +106,21 @@ class ImageStudy:
         else:
             parser.add_argument("--side", type=count, default=256, metavar="N", help="pixels a side of the pictures")
         parser.add_argument("--rows", nargs="+", default=names, metavar="NAME", help=f"of: {', '.join(names)}")
-        parser.add_argument("--protocols", nargs="+", default=list(self.protocols), choices=PROTOCOLS)
-        parser.add_argument("--iterations", type=count, default=self.length.iterations, metavar="N")
+        add_protocols(parser, PROTOCOLS, self.protocols)
+        fits = f"of each fit (default: {self.length.iterations:,})"
+        parser.add_argument("--iterations", type=count, default=self.length.iterations, metavar="N", help=fits)
         parser.add_argument(
             "--epochs",
             action=argparse.BooleanOptionalAction,
             default=self.length.epochs,
             help="read the paper's iterations as epochs of 4,096 points, as its released code does",
         )
-        parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
+        add_seeds(parser)
         parser.add_argument("--width", type=count, metavar="N", help="of every network (default: its own)")
         parser.add_argument("--rate", type=float, metavar="R", help="of every recipe; rows are named by it")
+        parser.add_argument(
+            "--falls-to", type=float, metavar="R", help="the rate at the end, with --rate; it falls exponentially"
+        )
         parser.add_argument("--together", action="store_true", help="train the networks of all images at once")
         add_planned_for(parser)
 
@@ -135,7 +140,9 @@ class ImageStudy:
             )
         rows = [known[name] for name in arguments.rows]
         if arguments.rate is not None:
-            rows = [at_rate(row, arguments.rate) for row in rows]
+            rows = [at_rate(row, arguments.rate, arguments.falls_to) for row in rows]
+        elif arguments.falls_to is not None:
+            raise ValueError("--falls-to needs --rate, the rate at the beginning")
         if arguments.width is not None:
             rows = [replace(row, arguments={**row.arguments, "width": arguments.width}) for row in rows]
         length = Length(arguments.iterations, arguments.epochs)
@@ -173,16 +180,27 @@ class ImageStudy:
         return written + [save_figure(make(results), folder / f"{name}.png") for name, make in self.figures.items()]
 
 
-def at_rate(row: Row, rate: float) -> Row:
-    """The row with another rate, under a name that says so.
+def at_rate(row: Row, rate: float, falls_to: float | None = None) -> Row:
+    """The row with another rate, under a name that says so; `falls_to` gives it an exponential schedule to there.
 
-    >>> at_rate(Row("finer", "finer"), 5e-4).name
-    'finer at 5e-4'
+    >>> at_rate(Row("finer", "finer"), 5e-4).name, at_rate(Row("siren", "siren"), 1e-3, 5e-5).name
+    ('finer at 5e-4', 'siren at 1e-3 to 5e-5')
     """
     if not 0 < rate < math.inf:
         raise ValueError(f"--rate must be positive and finite, got {rate}")
+    recipe: dict[str, Any] = {**row.recipe, "rate": rate}
+    name = f"{row.name} at {_scientific(rate)}"
+    if falls_to is not None:
+        if not 0 < falls_to <= rate:
+            raise ValueError(f"--falls-to must be positive and at most --rate, {rate}, got {falls_to}")
+        recipe["schedule"] = {"name": "exponential", "final": falls_to / rate}
+        name += f" to {_scientific(falls_to)}"
+    return replace(row, name=name, recipe=recipe)
+
+
+def _scientific(rate: float) -> str:
     power = math.floor(math.log10(rate))
-    return replace(row, name=f"{row.name} at {rate / 10.0**power:.4g}e{power}", recipe={**row.recipe, "rate": rate})
+    return f"{rate / 10.0**power:.4g}e{power}"
 
 
 def rows_of(*models: str, **labels: str) -> tuple[Row, ...]:

@@ -17,7 +17,7 @@ from paper.report.output import save_figure, write_tables
 from paper.report.rows import deviation
 from paper.report.side_by_side import machine
 from paper.runner.experiment import Context, Data, Outcome
-from paper.runner.options import count
+from paper.runner.options import add_seeds, count
 from paper.runner.result import RunResult
 from paper.study.study import Study
 from staf._jsonable import digest
@@ -109,7 +109,7 @@ class LookingStudy:
         """The data, the seeds, and the look's own options."""
         if self.data:
             add_source_arguments(parser, recordings=self.data == "recording")
-        parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N")
+        add_seeds(parser)
         for name, default in self.options.items():
             parser.add_argument(f"--{name}", type=count, default=default, metavar="N")
 

@@ -26,7 +26,7 @@ class Row:
         name: in the table and on the command line.
         model: the network.
         arguments: of the network, in every protocol.
-        recipe: entries of the recipe, in every protocol.
+        recipe: entries of the recipe, in every protocol; a schedule in plain data.
         protocols: those it is run under; all by default.
 
     >>> Row("tau 2", "staf", {"terms": 2}).arguments["terms"]
@@ -57,6 +57,7 @@ def plan_for(signal: Any, row: Row, protocol: str, length: Length, device: str) 
     from staf.planning import Budget, plan
     from staf.planning.situation import Choice
     from staf.training import Recipe
+    from staf.training.schedules import from_plain
 
     if protocol == "ours":
         words = ", ".join(f"{name} {value}" for name, value in row.arguments.items())
@@ -69,7 +70,10 @@ def plan_for(signal: Any, row: Row, protocol: str, length: Length, device: str) 
         chosen = paper_plan(signal, row.model, "image", released=protocol == "released", recipe=own)
         chosen = with_arguments(chosen, **row.arguments) if row.arguments else chosen
     if row.recipe:
-        chosen = dataclasses.replace(chosen, recipe=chosen.recipe.replace(**row.recipe))
+        changes = dict(row.recipe)
+        if "schedule" in changes:
+            changes["schedule"] = from_plain(changes["schedule"])
+        chosen = dataclasses.replace(chosen, recipe=chosen.recipe.replace(**changes))
     return chosen
 
 

@@ -30,6 +30,7 @@ class Study:
         needs: which data the paper has, in words.
         time: how long the whole of it takes, in words.
         reads: another study whose result files this one can be drawn from.
+        covers: the rows and protocols that run without options, for studies of rows.
         data_by_part: whether each part of it has data of its own, so that `sweep` says what is missing.
     """
 
@@ -44,6 +45,7 @@ class Study:
     needs: str = ""
     time: str = ""
     reads: str = ""
+    covers: tuple[tuple[str, str], ...] = ()
     data_by_part: bool = False
 
 

@@ -35,6 +35,22 @@ def test_data_is_found_in_a_folder(tmp_path, capsys):
     assert "--data must hold a file of type .ply" in capsys.readouterr().err
 
 
+def test_a_wrong_name_or_folder_is_said_in_one_line(tmp_path, capsys):
+    def said(*words):
+        assert main(words) == 2
+        return capsys.readouterr().err
+
+    assert said("kodk") == (
+        "paper: there is no experiment 'kodk'; did you mean 'kodak'? `python -m paper --list` shows all names\n"
+    )
+    assert said() == "paper: the name of an experiment is missing. `python -m paper --list` shows all names\n"
+    nowhere = str(tmp_path / "nowhere")
+    for name in ("kodak", "audio", "shapes", "nerf"):
+        assert said(name, "--data", nowhere) == (
+            f"paper: --data must be a folder with the data, and there is no {nowhere!r}\n"
+        )
+
+
 def test_what_would_fail_in_every_run_is_said_once_before_any(tmp_path, capsys):
     quick = ["kodak", "--quick", "--workers", "1", "--no-progress", "--no-figures"]
     assert main([*quick, "--device", "tpu", "--folder", str(tmp_path / "r")]) == 2

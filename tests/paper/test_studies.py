@@ -66,6 +66,25 @@ def test_what_was_run_is_counted_from_the_kept_data(tmp_path, monkeypatch):
     assert overview.what_is_run("kodak") == "nothing"
 
 
+def test_rows_without_a_run_are_listed(tmp_path, monkeypatch):
+    monkeypatch.setattr(overview, "DATA", tmp_path)
+    study = load("hash-grid")
+    assert overview.not_run(study) == "", "nothing at all was run, which `run so far` says"
+
+    def run(row, protocol, **arguments):
+        return {"configuration": {"protocol": protocol, "row": {"name": row, "arguments": arguments}}}
+
+    rows = ["staf", "siren", "hash grid", "hash grid, STAF behind it"]
+    ours = [run(row, "ours") for row in rows]
+    (tmp_path / "hash-grid.json").write_text(json.dumps([*ours, run("staf", "paper"), run("siren", "paper", width=9)]))
+    assert overview.not_run(study) == "siren (paper)", "a smaller network is no run, and a grid has no paper recipe"
+    (tmp_path / "div2k.json").write_text(json.dumps([run("staf", protocol) for protocol in ("released", "ours")]))
+    assert overview.not_run(load("div2k")) == "finer, siren, ffn, pemlp, wire, gauss"
+    models = [{"configuration": {"model": model, "protocol": "paper"}} for model in ("staf", "siren", "finer", "wire")]
+    (tmp_path / "nerf.json").write_text(json.dumps(models))
+    assert overview.not_run(load("nerf")) == "gauss, pemlp (paper)"
+
+
 def test_every_name_of_the_specification_is_there():
     wanted = {
         "kodak", "celeba", "div2k", "image-curves", "tokyo", "audio", "shapes", "nerf", "super-resolution", "denoising",
@@ -74,6 +93,19 @@ def test_every_name_of_the_specification_is_there():
         "ntk-audio", "activations", "distortion-perception",
     }  # fmt: skip
     assert wanted <= set(PAPER)
+
+
+def test_a_column_of_lpips_without_measures_is_explained(here, capsys):
+    np.save("noise.npy", np.random.default_rng(0).random((32, 32, 3), dtype=np.float32))
+    words = ["kodak", "--images", "noise.npy", "--rows", "siren", "--protocols", "ours", "--width", "8", *COMMON]
+    words += ["--iterations", "1", "--no-figures", "--folder", "r"]
+    assert main(words) == 0
+    assert capsys.readouterr().err.startswith("LPIPS was not measured: it needs its weights")
+    (path,) = Path("r").glob("*seed-0*.json")
+    document = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**document, "metrics": {**document["metrics"], "lpips": 0.5}}), "utf-8")
+    assert main(words) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_many_images_train_together_as_they_do_apart(here):
@@ -234,6 +266,7 @@ def test_all_of_them_make_one_page(here, capsys):
         assert f'<a href="#{name}">' in page
         assert f"<section id='{name}'>" in page
         assert page.count(html.escape(load(name).summary)) == 1, "the title of a table says it"
+        assert f"<p>In full: {html.escape(load(name).needs)}; {html.escape(load(name).time)}.</p>" in page
     for picture in re.findall(r'src="([^"]+)"', page):
         assert Path("q", picture).is_file()
     assert "none of its numbers is a result" in page

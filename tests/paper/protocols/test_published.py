@@ -36,3 +36,15 @@ def test_a_row_at_another_rate_says_so():
     assert plan_for(signal(8, 8), Row("finer", "finer"), "released", Length(5), "cpu").recipe.rate == 1e-4
     with pytest.raises(ValueError, match="--rate must be positive and finite, got 0"):
         at_rate(Row("finer", "finer"), 0)
+
+
+def test_a_rate_can_fall_as_stafs_does():
+    released = plan_for(signal(8, 8), Row("staf", "staf"), "released", Length(5), "cpu").recipe
+    row = at_rate(Row("siren", "siren"), 1e-3, 5e-5)
+    assert row.name == "siren at 1e-3 to 5e-5"
+    recipe = plan_for(signal(8, 8), row, "released", Length(5), "cpu").recipe
+    assert (recipe.rate, recipe.schedule) == (released.rate, released.schedule)
+    assert plan_for(signal(8, 8), Row("siren", "siren"), "released", Length(5), "cpu").recipe.schedule(1.0) == 1.0
+    for wrong in (0.0, 2e-3):
+        with pytest.raises(ValueError, match=f"--falls-to must be positive and at most --rate, 0.001, got {wrong}"):
+            at_rate(Row("siren", "siren"), 1e-3, wrong)

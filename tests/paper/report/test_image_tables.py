@@ -42,6 +42,34 @@ def test_small_networks_have_a_table_of_their_own():
     assert not any(name.startswith("training") for name in full.columns)
 
 
+def test_fits_of_full_size_by_a_cpu_have_a_table_of_their_own():
+    mixed = [run(2, 30.0), run(2, 40.0, device="cpu", seed=1), run(5, 50.0, device="cpu"), run(2, 9.0, width=64)]
+    found = study_tables(STUDY, mixed)
+    (fast,) = found["tau-ablation"].rows
+    assert "30.00" in fast
+    assert [
+        (row[0], next(cell for cell in row if cell.endswith("0.00"))) for row in found["tau-ablation-cpu"].rows
+    ] == [
+        ("tau 2", "40.00"),
+        ("tau 5", "50.00"),
+    ]
+    assert "tau-ablation-cpu" not in study_tables(STUDY, mixed[1:3]), "of one machine alone there is one table"
+
+
+def test_ranks_of_small_networks_are_of_the_seed_that_all_have():
+    from paper.experiments.distortion_perception import STUDY as RANKS
+
+    def small(name: str, psnr: float, seed: int) -> RunResult:
+        one = run(1, psnr, device="cpu", seed=seed)
+        row = {"name": name, "arguments": {"width": 64}}
+        return RunResult(Path("x"), {**one.document, "configuration": {**one.configuration, "row": row}})
+
+    runs = [small("staf", 30.0, 0), small("siren", 25.0, 0), small("staf", 10.0, 1)]
+    table = study_tables(RANKS, runs)["distortion-perception-small"]
+    rank = table.columns.index("our default: PSNR")
+    assert {row[0]: row[rank] for row in table.rows if row[rank] != "-"} == {"staf": "1", "siren": "2"}
+
+
 def test_seconds_are_of_the_image_that_ran_alone():
     results = [run(2, 30.0), run(5, 30.0), run(5, 30.0, image="kodim23"), run(2, 10.0, width=64, device="cpu")]
     results.insert(0, run(3, 30.0, seed=1))
