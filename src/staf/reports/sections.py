@@ -93,8 +93,7 @@ def numbers(fit: Fit, measures: Document) -> str:
     if fit.returned is not None:
         words.append(f"{fit.returned[0].upper()}{fit.returned[1:]}.")
     if _truth_is_unknown(fit):
-        compared = "PSNR compares" if "psnr" in fit.metrics else "The numbers compare"
-        words.append(f"{compared} the fit with what was observed; without the truth, the result's error is unknown.")
+        words.append("PSNR compares the fit with what was observed; without the truth, the result's error is unknown.")
     if measures.get("psnr_of_baseline") is not None:
         words.append(f"For scale: {measures['baseline']} alone has {measures['psnr_of_baseline']:.2f} dB.")
     words += [
