@@ -99,6 +99,18 @@ def test_a_task_that_lacks_something_is_told_what():
         staf.fit(Mine(), steps=1, progress=False)
 
 
+def test_what_is_given_in_place_of_another_is_named(fit, tmp_path):
+    picture = staf.Image(np.zeros((3, 4), np.uint8))
+    with pytest.raises(TypeError, match="signal must be a Shape, got Image"):
+        staf.Occupancy(picture)
+    with pytest.raises(TypeError, match=r"signal must be a PointCloud, got Image; PointCloud.sampled makes one"):
+        staf.SignedDistance(picture)
+    with pytest.raises(TypeError, match="got FittedField: pass its module"):
+        staf.theory.kronecker_equivalent(fit.field)
+    with pytest.raises(ValueError, match=f"checkpoint must be a file, got the folder '{tmp_path}'"):
+        staf.fit(picture, steps=1, checkpoint=tmp_path, progress=False)
+
+
 def test_dtypes_work_or_are_refused(fit, tmp_path):
     field = staf.load(fit.save(tmp_path / "f.safetensors"))
     double = field.to(torch.float64)

@@ -212,6 +212,8 @@ def fit(
         raise TypeError(f"recipe must be a Recipe, such as staf.recipes.default(), got {recipe!r}")
     seed = check_seed(seed)
     watchers = as_callbacks(callbacks)
+    if checkpoint is not None and Path(checkpoint).is_dir():
+        raise FileError(f"checkpoint must be a file, got the folder {os.fspath(checkpoint)!r}")
     chosen_device = choose_device(device)
     saved = Checkpoint.load(resume) if resume is not None else None
     if saved is not None:

@@ -52,6 +52,9 @@ def test_missing_folders_empty_and_unknown_files(tmp_path):
     refused(tmp_path / "empty.png", "the file is empty")
     (tmp_path / "text.png").write_text("this is no picture")
     refused(tmp_path / "text.png", "no known format; this version reads PNG, JPEG, TIFF, WebP, NPY")
+    for kind, known in (("audio", "WAV, FLAC, Ogg, MP3$"), ("scene", "PNG, JPEG")):
+        with pytest.raises(SignalError, match=f"no known format of kind '{kind}'; this version reads {known}"):
+            staf.open(tmp_path / "text.png", kind=kind)
     os.mkfifo(tmp_path / "pipe.png")
     refused(tmp_path / "pipe.png", "not a regular file")
 

@@ -20,7 +20,7 @@ from staf.kinds.audio.figure import spectrogram
 from staf.kinds.audio.view import CLIP_BYTES, clip_uri, spectrum
 from staf.kinds.shape.mesh import Mesh
 from staf.kinds.shape.task import Occupancy
-from staf.reports import RunPaths, configuration, report_html, write_run
+from staf.reports import RunError, RunPaths, configuration, report_html, write_run
 from staf.reports.measures import measures
 from tests.reports.browser import Browser, executable
 
@@ -114,6 +114,19 @@ def test_the_spectrogram_of_silence_is_black() -> None:
         assert "black 80 dB below a tone as high as the peak" in html
         for uri in re.findall(r'src="data:image/png;base64,([^"]+)"', html):
             assert np.asarray(PIL.Image.open(io.BytesIO(base64.b64decode(uri)))).max() == 0
+
+
+def test_a_shape_without_a_surface_yet_has_a_report(tmp_path: Path) -> None:
+    field = staf.siren(3, 1, width=8, depth=1)
+    torch.nn.init.constant_(field.output.bias, -9.0)
+    shape = Shape.sphere(subdivisions=2, resolution=12)
+    fit = staf.fit(shape, field=field, steps=2, progress=False, device="cpu")
+    reason = "the field has no surface at 0.5: its values are all 0; fit it longer"
+    with pytest.raises(RunError, match=rf"but not reconstruction\.ply: {reason}$"):
+        write_run(fit, tmp_path)
+    html = (tmp_path / "report.html").read_text()
+    assert f"Nothing can be shown: {reason}." in html
+    assert "<h2>Training</h2>" in html
 
 
 def test_a_cloud_is_described_by_its_points_and_measured_without_decibels() -> None:

@@ -133,7 +133,9 @@ def _read_file(path: Path, kind: str | None, max_pixels: int) -> Signal:
         if path.suffix.lower() == ".json" and (found := kind_of_folder(path.parent)) is not None:
             raise SignalError(f"a {found.name} is opened by its folder, {str(path.parent)!r}")
         wanted = "" if kind is None else f" of kind {kind!r}"
-        raise SignalError(f"its first bytes are those of no known format{wanted}; this version reads {readable()}")
+        raise SignalError(
+            f"its first bytes are those of no known format{wanted}; this version reads {readable(kind) or readable()}"
+        )
     if format.reader is None:
         known = readable(format.kind) or readable()
         raise SignalError(f"it is {format.name} ({format.kind}), which is not read: convert it to one of {known}")

@@ -119,7 +119,13 @@ def look(fit: Fit) -> str:
     if fit.signal is None:
         return ""
     try:
-        return fit.signal.view.report_section(fit.reconstruction)
+        result = fit.reconstruction
+    except SignalError as error:
+        return (
+            f'<section><h2>Look closer</h2><p class="explain">Nothing can be shown: {text(str(error))}.</p></section>'
+        )
+    try:
+        return fit.signal.view.report_section(result)
     except SignalError:
         return _alone(fit)
 

@@ -62,8 +62,10 @@ def read_network(field: nn.Module) -> Network:
         output = _linear(modules.pop()) if modules and len(modules) % 2 == 1 else None
         layers = _layers(modules)
         return Network(layers, output, (False,) * len(layers), None)
+    inside = ": pass its module" if isinstance(getattr(field, "module", None), nn.Module) else ""
     raise TypeError(
-        f"field must be a CoordinateMLP, or a Sequential of Linear and SineSeries or Sine, got {type(field).__name__}"
+        "field must be a CoordinateMLP, or a Sequential of Linear and SineSeries or Sine, got "
+        f"{type(field).__name__}{inside}"
     )
 
 

@@ -46,6 +46,8 @@ def test_short_waves_are_drawn_sample_by_sample():
     axes = new_figure(2, 2).subplots()
     draw_waveform(axes, wave(50)[:, 0], 100, "black")
     assert np.array_equal(axes.lines[0].get_ydata(), wave(50)[:, 0])
+    draw_waveform(axes, wave(1)[:, 0], 100, "black")
+    assert [line.get_marker() for line in axes.lines] == ["", "."]
 
 
 def test_mistakes_are_named():

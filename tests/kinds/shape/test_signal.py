@@ -101,7 +101,7 @@ def test_values_become_the_surface_again():
 
 def test_fields_without_a_surface_are_said():
     shape = Shape(box(), resolution=8)
-    with pytest.raises(SignalError, match=r"no surface at 0.5: its values lie between 0.2 and 0.2; fit it longer"):
+    with pytest.raises(SignalError, match=r"no surface at 0.5: its values are all 0.2; fit it longer"):
         shape.render(lambda points: torch.full((len(points), 1), 0.2))
     with pytest.raises(SignalError, match="NaN"):
         shape.render(lambda points: torch.full((len(points), 1), float("nan")))

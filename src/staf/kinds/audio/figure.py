@@ -76,7 +76,9 @@ def draw_waveform(axes: Axes, wave: np.ndarray, rate: int, colour: str) -> None:
     Nothing is skipped, so that a single wrong sample still shows.
     """
     if len(wave) <= 2 * COLUMNS:
-        axes.plot((np.arange(len(wave)) + 0.5) / rate, wave, color=colour, linewidth=0.8)
+        # A single sample makes no line.
+        marker = "." if len(wave) == 1 else ""
+        axes.plot((np.arange(len(wave)) + 0.5) / rate, wave, color=colour, linewidth=0.8, marker=marker)
         return
     time, low, high = envelope(wave, rate)
     axes.fill_between(time, low, high, color=colour, linewidth=0.4)

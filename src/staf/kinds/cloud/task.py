@@ -66,6 +66,8 @@ class SignedDistance:
     def __init__(
         self, signal: PointCloud, convention: Convention = "centres", *, truth: Shape | None = None, seed: int = 0
     ) -> None:
+        if not isinstance(signal, PointCloud):
+            raise TypeError(f"signal must be a PointCloud, got {type(signal).__name__}; PointCloud.sampled makes one")
         self.signal, self.truth, self.seed = signal, truth, seed
         self.convention: Convention = convention
         self.normals = torch.from_numpy(signal.normals.astype(np.float32))

@@ -61,8 +61,6 @@ def surface(
 
     mesh = march(watched(), level)
     if mesh is None:
-        raise SignalError(
-            f"the field has no surface at {level:g}: its values lie between {lowest:.3g} and {highest:.3g}; "
-            "fit it longer"
-        )
+        within = f"lie between {lowest:.3g} and {highest:.3g}" if lowest < highest else f"are all {lowest:.3g}"
+        raise SignalError(f"the field has no surface at {level:g}: its values {within}; fit it longer")
     return Mesh(frame.from_samples(mesh.vertices, counts, convention), mesh.faces)

@@ -54,6 +54,8 @@ class Occupancy:
         band: int = 2,
         generator: torch.Generator | None = None,
     ) -> None:
+        if not isinstance(signal, Shape):
+            raise TypeError(f"signal must be a Shape, got {type(signal).__name__}")
         self.signal = signal
         self.convention: Convention = convention
         self.near_surface = near_surface
