@@ -19,7 +19,10 @@ def open_image(path: str) -> Image:
     """An image file, opened by what it is; arrays saved by numpy need no image library."""
     from staf.kinds import open as open_signal
 
-    return open_signal(path)
+    found = open_signal(path)
+    if found.kind != "image":
+        raise ValueError(f"--images must be images, got {path!r} of kind {found.kind}")
+    return found
 
 
 @lru_cache(maxsize=1024)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paper.data.packed import packed_arrays_of
 from paper.runner.experiment import write_arrays
 from paper.runner.options import count
 
@@ -40,10 +41,13 @@ def open_scene(path: str) -> Scene:
     from staf.kinds.scene.signal import Scene
 
     if not path.endswith(".npz"):
-        return Scene.read(path)
-    with np.load(path, allow_pickle=False) as file:
-        about = json.loads(file["about"].tobytes())
-        parts = {name: _views(file[name], about[name]) for name in ("train", "test") if name in about}
+        try:
+            return Scene.read(path)
+        except ValueError as error:
+            raise ValueError(f"cannot open {path!r}: {error}") from error
+    file = packed_arrays_of(path, ("about", "train"), "`python -m paper.data.scenes`")
+    about = json.loads(file["about"].tobytes())
+    parts = {name: _views(file[name], about[name]) for name in ("train", "test") if name in about}
     return Scene(parts["train"], parts.get("test"), **about["box"], name=Path(path).stem, source=path)
 
 

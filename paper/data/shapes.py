@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from paper.data.packed import packed_arrays_of
 from paper.runner.experiment import write_arrays
 
 if TYPE_CHECKING:
@@ -43,9 +44,9 @@ def open_shape(path: str, resolution: int) -> Shape:
         if opened.kind != "shape":
             raise ValueError(f"--shapes must be meshes, got {path!r} of kind {opened.kind}")
         return opened.sampled(resolution)
-    with np.load(path, allow_pickle=False) as file:
-        shape = Shape.from_metadata(json.loads(file["metadata"].tobytes()))
-        volume = PackedVolume(shape.frame.shape, file["bits"])
+    file = packed_arrays_of(path, ("metadata", "bits"), "`paper.data.shapes.pack`")
+    shape = Shape.from_metadata(json.loads(file["metadata"].tobytes()))
+    volume = PackedVolume(shape.frame.shape, file["bits"])
     if shape.resolution != resolution:
         raise ValueError(f"--resolution must be {shape.resolution}, that of {path!r}, got {resolution}")
     # The voxels that a shape computes from its mesh when first asked.

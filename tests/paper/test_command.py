@@ -51,6 +51,31 @@ def test_a_wrong_name_or_folder_is_said_in_one_line(tmp_path, capsys):
         )
 
 
+def test_files_that_hold_something_else_are_said_in_one_line(tmp_path, capsys):
+    def said(*words):
+        assert main((*words, "--folder", str(tmp_path / "r"), "--device", "cpu")) == 2
+        return capsys.readouterr().err
+
+    names = ("other.npz", "text.npz", "array.npz", "volume.npy")
+    other, text, array, volume = (str(tmp_path / name) for name in names)
+    np.savez(other, a=np.zeros(3))
+    np.save(volume, np.zeros(3))
+    (tmp_path / "volume.npy").rename(array)
+    (tmp_path / "text.npz").write_text("no archive")
+    np.save(volume, np.zeros((3, 3, 3, 3, 3), np.float32))
+    for wrong in (other, text, array):
+        assert said("nerf", "--scenes", wrong) == (
+            f"paper: cannot open {wrong!r}: it is not a file that `python -m paper.data.scenes` has written\n"
+        )
+        assert said("shapes", "--shapes", wrong) == (
+            f"paper: cannot open {wrong!r}: it is not a file that `paper.data.shapes.pack` has written\n"
+        )
+    nowhere = str(tmp_path / "nowhere.npz")
+    assert said("shapes", "--shapes", nowhere) == f"paper: cannot open {nowhere!r}: there is no such file\n"
+    assert said("nerf", "--scenes", str(tmp_path)).startswith(f"paper: cannot open {str(tmp_path)!r}: it has neither")
+    assert said("kodak", "--images", volume).startswith(f"paper: --images must be images, got {volume!r} of kind ")
+
+
 def test_what_would_fail_in_every_run_is_said_once_before_any(tmp_path, capsys):
     quick = ["kodak", "--quick", "--workers", "1", "--no-progress", "--no-figures"]
     assert main([*quick, "--device", "tpu", "--folder", str(tmp_path / "r")]) == 2
