@@ -7,6 +7,7 @@ import numpy as np
 
 from staf.api import load
 from staf.comparison import networks
+from staf.kinds import Shape
 from staf.kinds import open as open_signal
 
 
@@ -90,6 +91,11 @@ def test_kinds_that_cannot_be_drawn_are_refused(staf, here):
     np.save("line.npy", np.arange(9.0))
     said = staf("compare", "line.npy", "--steps", 1).refused()
     assert "compare draws images, videos, recordings, meshes and scenes, and line.npy is of kind grid" in said
+    header = "".join(f"property float {name}\n" for name in ("x", "y", "z", "nx", "ny", "nz"))
+    points = "1 0 0 1 0 0\n0 1 0 0 1 0\n0 0 1 0 0 1\n-1 0 0 -1 0 0\n"
+    (here / "cloud.ply").write_text(f"ply\nformat ascii 1.0\nelement vertex 4\n{header}end_header\n{points}")
+    said = staf("compare", "cloud.ply", "--resolution", 8, "--steps", 1).refused()
+    assert "cloud.ply is of kind cloud" in said
 
 
 def test_unknown_models_are_refused_before_any_training(staf, picture, here):
@@ -119,7 +125,7 @@ def test_a_float_image_of_odd_shape(staf, here):
 
 
 def test_recordings_and_meshes_are_compared(staf, here, monkeypatch):
-    from staf.kinds import Audio, Shape
+    from staf.kinds import Audio
     from staf.kinds.shape import figure
 
     monkeypatch.setattr(figure, "shape_comparison", partial(figure.shape_comparison, pixels=64))
@@ -131,3 +137,4 @@ def test_recordings_and_meshes_are_compared(staf, here, monkeypatch):
         document = staf("compare", file, *shared, *own, "--out", file[:4]).json
         assert [measure in row["metrics"] for row in document["models"]] == [True]
         assert open_signal(document["figure"]).width > 400
+    assert (here / "ball" / "comparison.md").read_text().splitlines()[2].startswith("| model | IoU | PSNR (dB) |")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from staf.comparison import compare_networks, comparison_figure, network_table
+from staf.comparison import NetworkRow, compare_networks, comparison_figure, network_table
 from staf.comparison.networks import fit_or_resume
 from staf.comparison.result_file import array_hash, read_result, thin
 from staf.kinds import Image
@@ -37,6 +37,15 @@ def test_results_hold_what_a_figure_needs(image, tmp_path):
         assert result.field_path.exists()
     assert len(comparison_figure(image, results).subfigs) == 2
     assert {row[0] for row in network_table(results).rows} == {"siren", "gauss"}
+
+
+def test_shapes_are_ranked_by_what_they_are_measured_by_first():
+    metrics = {"siren": {"iou": 0.99, "psnr": 20.0}, "staf": {"iou": 0.98, "psnr": 21.0}}
+    rows = [NetworkRow("ball", model, own, 9, 20, 1.0) for model, own in metrics.items()]
+    table = network_table(rows, "iou")
+    assert table.columns[:3] == ["model", "IoU", "PSNR (dB)"]
+    assert [row[:3] for row in table.rows] == [["siren", "0.9900", "20.00"], ["staf", "0.9800", "21.00"]]
+    assert [row[:3] for row in network_table(rows).rows] == [["staf", "21.00", "0.9800"], ["siren", "20.00", "0.9900"]]
 
 
 def test_lpips_is_a_column_where_its_weights_are(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""`staf compare FILE --models A B C`: the same budget for each network, a table sorted by dB, and one figure."""
+"""`staf compare FILE --models A B C`: the same budget for each network, a table with the best first, and one figure."""
 
 from __future__ import annotations
 
@@ -65,16 +65,16 @@ def run(options: Compare, terminal: Terminal) -> int:
     from staf.signals.view import View
 
     image = options.open(options.file)
+    if image.view.picture() is None and type(image.view).comparison is View.comparison:
+        raise UserError(
+            f"compare draws images, videos, recordings, meshes and scenes, and {options.file} is of kind {image.kind}"
+        )
     if options.resolution is not None:
         sampled = getattr(image, "sampled", None)
         if sampled is None:
             raise UserError(f"--resolution is for meshes, and {options.file} is of kind {image.kind}")
         with edge():
             image = sampled(options.resolution)
-    if image.view.picture() is None and type(image.view).comparison is View.comparison:
-        raise UserError(
-            f"compare draws images, videos, recordings, meshes and scenes, and {options.file} is of kind {image.kind}"
-        )
     device, budget = options.device_name(), options.budget()
     models = list(dict.fromkeys(options.models))
     if not models:
@@ -138,7 +138,7 @@ def _show(options: Compare, terminal: Terminal, folder: Path, image: Signal, com
     best_first: list[NetworkResult] = []
     figure = None
     if comparison.results:
-        table = network_table(comparison.results)
+        table = network_table(comparison.results, image.view.main_measure)
         ranks = [row[0] for row in table.rows]
         best_first = sorted(comparison.results, key=lambda result: ranks.index(result.model))
         terminal.table(table.title, table.columns, table.rows)

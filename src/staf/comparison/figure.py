@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from staf.comparison.result_file import NetworkResult
+from staf.comparison.table import measure_in_words
 from staf.signals.errors import SignalError
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def comparison_figure(image: Signal, results: Sequence[NetworkResult]) -> Figure
         rendered = {}
         for result in results:
             with contextlib.suppress(SignalError):
-                rendered[f"{result.model}  {result.metrics['psnr']:.2f} dB"] = load(result.field_path).render()
+                title = f"{result.model}  {measure_in_words(result.metrics, image.view.main_measure)}"
+                rendered[title] = load(result.field_path).render()
         return image.view.comparison(rendered) if rendered else None
     contenders = [
         Contender(result.model, result.reconstruction(), result.metrics["psnr"], History.from_plain(result.history))
