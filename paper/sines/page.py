@@ -35,6 +35,8 @@ def page_tables(results: Sequence[RunResult]) -> dict[str, Table]:
         found[f"sines-{part}"] = part_table(TITLES[part], told_apart(of(own[part], size=size, machine="GPU")))
     searched = [one for one in of(fits, part="omega0", size=96) if one.searched]
     found["sines-pictures-searched"] = searched_table(TITLES["pictures"], searched)
+    grids = [one for one in of(own["grids"], size=128, machine="CPU") if one.searched]
+    found["sines-grids-searched"] = searched_table(TITLES["grids"], grids)
     found["sines-shapes-cpu"] = part_table(TITLES["shapes"], told_apart(of(own["shapes"], size=64, machine="CPU")))
     found["sines-recordings-cpu"] = part_table(TITLES["recordings"], of(fits, part="omega0 sound", size=0.25))
     found["sines-gaps"] = part_table(TITLES["gaps"], own["gaps"])

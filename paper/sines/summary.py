@@ -84,6 +84,7 @@ QUESTIONS = (
     Question("two shapes, 64 voxels", "shapes", 64, 2e-3),
     Question("shapes, 32 voxels", "shapes", 32),
     Question("behind a hash grid, 128x128", "grids", 128, 2e-3, machine="GPU"),
+    Question("behind a hash grid, 128x128, searched", "grids", 128),
     Question("behind a hash grid, 64x64", "grids", 64),
     Question("scene, 50x50", "scenes", 50),
     Question("gaps in harmonic tones", "tones", 0.25, 2e-3),
