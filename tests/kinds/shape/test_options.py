@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+import staf
 from staf.kinds import Shape
 from staf.kinds.cloud.task import SignedDistance
 from staf.kinds.shape.options import Fit
@@ -18,6 +19,18 @@ def test_the_signed_distance_is_fitted_to_points_of_the_mesh():
     assert task.signal.resolution == 128
     small, _ = Fit(signed_distance=True, resolution=24).problem(ball, seed=3)
     assert small.signal.resolution == 24
+
+
+def test_a_signed_distance_is_repeated_with_the_options_of_its_mesh(tmp_path):
+    whole = Shape.sphere(subdivisions=1).mesh
+    path = Shape.from_arrays(whole.vertices, whole.faces[3:]).save(tmp_path / "open.ply")
+    for given, words in (({"repair": True}, ["--repair"]), ({"allow_open": True, "resolution": 8}, ["--allow-open"])):
+        options = Fit(signed_distance=True, **given)
+        task, _ = options.problem(options.open(path), seed=3)
+        size = ["--resolution", "8"] if "resolution" in given else []
+        assert task.signal.view.command_options({"seed": 3}) == ["--signed-distance", *size, *words]
+        again = eval(task.signal.view.python({"seed": 3}), {"staf": staf})
+        assert (task.signal.array == again.signal.array).all()
 
 
 def test_voxels_near_the_surface_and_signed_distances_exclude_each_other():

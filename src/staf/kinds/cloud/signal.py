@@ -69,6 +69,8 @@ class PointCloud(Signal):
         self.resolution, self.name, self.source, self.notes = resolution, name, source, [*notes, *said]
         self.estimated = False
         self.drawn_from: tuple[int, int] | None = None
+        # How the mesh was opened that the points were drawn from.
+        self.mended, self.allow_open = False, False
         low, high = self._points.min(0), self._points.max(0)
         half = float((high - low).max()) / 2
         centre = ((low + high) / 2).tolist()
@@ -82,6 +84,7 @@ class PointCloud(Signal):
         points, face = surface_points(shape.mesh, count, np.random.default_rng(seed))
         cloud = cls(points, shape.mesh.face_normals()[face], resolution=resolution, name=shape.name)
         cloud.drawn_from, cloud.source = (count, seed), shape.source
+        cloud.mended, cloud.allow_open = shape.mended, shape.allow_open
         return cloud
 
     def __repr__(self) -> str:
@@ -207,6 +210,7 @@ class PointCloud(Signal):
         cloud._points = cloud._normals = None
         cloud._frame, cloud.resolution, cloud.count = frame, frame.resolution, count
         cloud.name, cloud.source, cloud.notes, cloud.estimated, cloud.drawn_from = name, None, notes, False, None
+        cloud.mended, cloud.allow_open = False, False
         return cloud
 
     def render(  # type: ignore[override]

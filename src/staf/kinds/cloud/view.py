@@ -53,7 +53,8 @@ class CloudView(SurfaceView[PointCloud]):
             # The command draws places on a mesh from the seed of the fit.
             if cloud.drawn_from[1] != metadata["seed"]:
                 return None
-            return ["--signed-distance"] + ["--resolution", str(cloud.resolution)] * (cloud.resolution != RESOLUTION)
+            words = ["--signed-distance"] + ["--resolution", str(cloud.resolution)] * (cloud.resolution != RESOLUTION)
+            return [*words, *["--repair"] * cloud.mended, *["--allow-open"] * cloud.allow_open]
         return ["--estimate-normals"] * cloud.estimated + ["--resolution", str(cloud.resolution)]
 
     def python(self, metadata: Entries) -> str:
@@ -63,6 +64,7 @@ class CloudView(SurfaceView[PointCloud]):
         opened = f"staf.open({cloud.source!r})"
         if cloud.drawn_from is not None:
             count, seed = cloud.drawn_from
+            opened += ".repaired()" * cloud.mended
             how = f"{count}, seed={seed}, resolution={cloud.resolution}"
             return f"staf.SignedDistance(staf.PointCloud.sampled({opened}, {how}))"
         opened += ".with_estimated_normals()" * cloud.estimated
