@@ -109,8 +109,15 @@ def test_a_continued_run_opens_its_signal_as_before(staf, ball):
     assert staf("fit", ball, "--continue", "first", "--steps", "+2", "--out", "second").code == 0
     other = staf("fit", "--continue", "first", "--resolution", 13).refused()
     assert "a fit of another signal than ball, or of other samples of it" in other
-    # Runs of earlier versions do not have the options.
     before = json.loads(Path("first/config.json").read_text())
+    damaged = json.loads(json.dumps(before))
+    for words, said in ((["--evil", "1"], "unknown option --evil"), (["--help"], "it is damaged")):
+        damaged["reproduce"]["signal_options"] = words
+        Path("first/config.json").write_text(json.dumps(damaged))
+        refused = staf("fit", "--continue", "first").refused()
+        assert "first/config.json" in refused
+        assert said in refused
+    # Runs of earlier versions do not have the options.
     del before["reproduce"]["signal_options"]
     Path("first/config.json").write_text(json.dumps(before))
     assert "the options that it was made with" in staf("fit", "--continue", "first").refused()

@@ -58,7 +58,12 @@ class Earlier:
         words = about.get("signal_options") if isinstance(about, dict) else None
         if kind is None or not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             return {}
-        given = parse(kind.option("Fit", FitKind), words, f"staf fit {FLAG}")
+        if {"-h", "--help"} & set(words):
+            raise UserError(f"{self.folder / CONFIG} asks for help in its signal_options: it is damaged")
+        try:
+            given = parse(kind.option("Fit", FitKind), words, "staf fit")
+        except UserError as error:
+            raise UserError(f"signal_options of {self.folder / CONFIG}: {error}") from None
         return {field.name: getattr(given, field.name) for field in dataclasses.fields(given)}
 
     def out(self, steps: int | None) -> Path:
