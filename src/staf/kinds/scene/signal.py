@@ -373,7 +373,7 @@ class Scene(Signal):
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the pictures: PNG, JPEG, TIFF or WebP (several on one sheet), GIF or MP4 (as a video), or NPZ.
 
-        An NPZ has `pixels`, `poses`, `focal`, `centre` and, of rendered views, `depths`.
+        An NPZ has `pixels`, `poses`, `focal`, `centre`, `distortion` of a lens and, of rendered views, `depths`.
         """
         from staf.kinds.scene.writing import write_views
 
