@@ -1,4 +1,4 @@
-"""The surface: `fit` a signal, look at the `Fit`, save it, and `load` it as a `FittedField`."""
+"""The main functions: `fit` a signal, look at the `Fit`, save it, and `load` it as a `FittedField`."""
 
 from __future__ import annotations
 
