@@ -65,7 +65,7 @@ def audio_field(
     >>> from types import SimpleNamespace
     >>> second = SimpleNamespace(in_features=1, out_features=1, seconds=1.0, samples=8000, rate=8000)
     >>> field = audio_field("siren", second, torch.Generator().manual_seed(0), hertz=400.0, width=512)
-    >>> 399 < 30 * float(field.layers[0].weight.abs().max()) / (torch.pi * second.seconds) < 400
+    >>> 399 < 30 * float(field.layers[0].weight.detach().abs().max()) / (torch.pi * second.seconds) < 400
     True
     """
     if hertz is None:
