@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from paper.report.rows import deviation, row_name
+from paper.report.rows import deviation, protocol_name, row_name
 from paper.report.side_by_side import machine
 from paper.runner.result import RunResult
 from staf._tables import Table, mean, number
@@ -38,7 +38,7 @@ def protocol_table(
     """
     groups: dict[tuple[str, str], list[RunResult]] = defaultdict(list)
     for result in results:
-        groups[row_name(result.configuration), str(result.configuration["protocol"])].append(result)
+        groups[row_name(result.configuration), protocol_name(result)].append(result)
 
     def value(group: Sequence[RunResult], metric: str) -> float:
         return mean([result.metrics[metric] for result in group if metric in result.metrics])
