@@ -266,7 +266,8 @@ def test_all_of_them_make_one_page(here, capsys):
         assert f'<a href="#{name}">' in page
         assert f"<section id='{name}'>" in page
         assert page.count(html.escape(load(name).summary)) == 1, "the title of a table says it"
-        assert f"<p>In full: {html.escape(load(name).needs)}; {html.escape(load(name).time)}.</p>" in page
+        assert f"<p>Data of a full run: {html.escape(load(name).needs)}.</p>" in page
+        assert f"<p>Time of a full run: {html.escape(load(name).time)}.</p>" in page
     for picture in re.findall(r'src="([^"]+)"', page):
         assert Path("q", picture).is_file()
     assert "none of its numbers is a result" in page
@@ -293,6 +294,21 @@ def test_a_run_can_have_the_plan_of_another_device(planned_for, batch, here):
     (found,) = load_results("results", "kodak")
     assert found.configuration["planned_for"] == planned_for
     assert str(found.details["recipe"]["batch"]) == batch
+
+
+@pytest.mark.parametrize(
+    ("iterations", "width", "said"),
+    [(1000, None, ""), (3, None, "; run here: 3 iterations"), (1000, 64, "; run here: layers of 64"),
+     (1500, 64, "; run here: 1,500 iterations, layers of 64")],
+)  # fmt: skip
+def test_a_title_says_what_is_shorter_or_narrower_than_the_paper(iterations, width, said):
+    configuration = {
+        "row": {"name": "staf", "arguments": {} if width is None else {"width": width}}, "protocol": "ours",
+        "length": {"iterations": iterations}, "seed": 0,
+    }  # fmt: skip
+    details = {"images": {"a": {"psnr": 1.0}}, "training_seconds": 1.0}
+    (table,) = load("kodak").tables([RunResult(Path("x"), {"configuration": configuration, "details": details})])
+    assert table.title.split(" (")[0] == "Kodak, 24 images at 256x256, 1,000 iterations" + said
 
 
 def test_networks_that_are_looked_at_with_several_seeds_have_a_spread():
