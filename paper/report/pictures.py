@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,8 +59,13 @@ def iteration_curves(results: Sequence[RunResult]) -> Figure:
     return figure
 
 
-def dots(results: Sequence[RunResult]) -> Figure:
-    """PSNR of the final weights, a dot for each image and a line at the mean of each row."""
+def dots(
+    results: Sequence[RunResult], *, published: Mapping[str, Mapping[str, float]] = MappingProxyType({})
+) -> Figure:
+    """PSNR of the final weights, a dot for each image and a line at the mean of each row.
+
+    `published` has the paper's own means by row and measure, which are drawn as diamonds.
+    """
     figure, found = panels(results, 5.2, 1.2 + 0.34 * len({row_of(result) for result in results}))
     for protocol, axes in found:
         rows = groups_of(results)[protocol]
@@ -68,8 +74,11 @@ def dots(results: Sequence[RunResult]) -> Figure:
             axes.scatter(values, [-place] * len(values), s=20, alpha=0.7, linewidths=0, color=line_style(0)["color"])
             if values:
                 axes.plot([mean(values)] * 2, [-place - 0.3, -place + 0.3], color="black", linewidth=1.4)
+        printed = {place: published[row]["psnr"] for place, row in enumerate(rows) if "psnr" in published.get(row, {})}
+        axes.scatter(printed.values(), [-place for place in printed], s=28, marker="D", c="none", edgecolors="black")
         axes.set_yticks([-place for place in range(len(rows))], list(rows))
-        tidy(axes, x="PSNR (dB); dots: images, line: mean", title=LABELS[protocol])
+        words = "PSNR (dB); dots: images, line: mean" + (", diamond: paper" if printed else "")
+        tidy(axes, x=words, title=LABELS[protocol])
     return figure
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from paper.experiments.activation_maps import figure as maps_figure
 from paper.experiments.tokyo import patches, whole
-from paper.report.pictures import reconstructions
+from paper.report.pictures import dots, reconstructions
 from paper.runner import RunResult
 
 
@@ -78,3 +78,16 @@ def test_the_patches_of_a_small_picture_are_of_different_places(size, tmp_path):
     document = {"configuration": {"protocol": "ours", "row": {"name": "staf"}}, "arrays": ["one.npz"]}
     frames = patches([RunResult(tmp_path / "one.json", document)]).axes[0].lines
     assert len({tuple(frame.get_xydata()[0]) for frame in frames}) == 3
+
+
+def test_the_papers_means_are_diamonds_beside_our_dots(tmp_path):
+    document = {
+        "configuration": {"protocol": "ours", "row": {"name": "staf"}}, "details": {"images": {"a": {"psnr": 20.0}}},
+    }  # fmt: skip
+    results = [RunResult(tmp_path / "one.json", document)]
+    (axes,) = dots(results, published={"staf": {"psnr": 40.88}, "finer": {"psnr": 1.0}}).axes
+    ours, theirs = (np.asarray(points.get_offsets()) for points in axes.collections)
+    assert (ours.tolist(), theirs.tolist()) == ([[20.0, 0.0]], [[40.88, 0.0]])
+    assert axes.get_xlabel().endswith("diamond: paper")
+    (plain,) = dots(results).axes
+    assert plain.get_xlabel().endswith("line: mean")
