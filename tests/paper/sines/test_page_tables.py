@@ -94,6 +94,7 @@ def test_factors_of_omega0_have_columns():
     assert evidence_tables(runs)["sines-omega0-means"].rows[0] == ["frozen sine", "1.50 (0.004)"]
     (table,) = tables([_run("omega0 sound", "frozen sine", [5.0], factor=2.0)])
     assert table.rows == [["frozen sine", "5.00 dB"]], "a run of sound alone has its table"
+    assert "(1 seed; " in table.title
 
 
 def test_narrow_networks_are_first_runs():
