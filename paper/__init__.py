@@ -1,7 +1,7 @@
 """The paper's tables and figures, ours beside theirs: `python -m paper NAME`.
 
 Not part of the installed package: run it from a checkout. A configuration goes in, a cached result file comes out, and
-tables and figures are drawn from result files alone. Nothing here imports torch before an experiment is run.
+tables and figures are drawn from result files alone.
 """
 
 from __future__ import annotations

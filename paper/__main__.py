@@ -214,7 +214,7 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     whole = argparse.ArgumentParser(prog="python -m paper", description=__doc__)
     whole.add_argument("--list", action="store_true", help="show all names with the data they need")
     verbs = whole.add_subparsers(dest="experiment", required=True, metavar="NAME")
-    # Only what is asked for is imported: drawing needs no torch, and others' modules may.
+    # Only what is asked for is imported, which is quicker.
     asked = [word for word in words if word in EXPERIMENTS][:1]
     for name in asked or EXPERIMENTS:
         study = load(name)

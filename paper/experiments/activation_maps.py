@@ -34,30 +34,40 @@ def maps(fit: Any) -> dict[str, np.ndarray]:
 
 
 def figure(results: Sequence[RunResult]) -> Any:
-    """A row for each network of the last protocol, a column for each layer, its reconstruction last."""
-    from staf.figures.style import bare, new_figure
+    """A part for each protocol: a row for each network, a column for each neuron, its reconstruction last."""
+    from staf.figures.style import new_figure
 
-    protocol, rows = list(groups_of(results).items())[-1]
-    arrays: dict[str, Mapping[str, np.ndarray]] = {row: members[0].arrays() for row, members in rows.items()}
-    layers = {row: [key for key in found if key.startswith("maps_")] for row, found in arrays.items()}
-    columns = max(len(keys) for keys in layers.values()) * NEURONS + 1
-    made = new_figure(1.35 * columns, 1.45 * len(rows) + 0.4)
-    grid = made.subplots(len(rows), columns, squeeze=False)
-    for line, (row, members) in enumerate(rows.items()):
-        pictures = [neuron for key in layers[row] for neuron in arrays[row][key]]
-        for column in range(columns - 1):
-            if column < len(pictures):
-                grid[line][column].imshow(pictures[column], cmap="gray")
-                if line == 0:
-                    grid[line][column].set_title(f"layer {column // NEURONS + 1}", fontsize=8)
-            bare(grid[line][column])
-        restored = arrays[row]["restored"]
-        grid[line][-1].imshow(restored[..., 0] if restored.shape[-1] == 1 else restored, cmap="gray")
-        grid[line][-1].set_title(f"{members[0].metrics['psnr']:.1f} dB", fontsize=8)
-        bare(grid[line][-1])
-        grid[line][0].set_ylabel(row, fontsize=9)
-    made.suptitle(LABELS[protocol], fontsize=10)
+    groups = groups_of(results)
+    arrays = {p: {row: members[0].arrays() for row, members in rows.items()} for p, rows in groups.items()}
+    columns = 1 + max(len(_neurons(found)) for rows in arrays.values() for found in rows.values())
+    made = new_figure(1.35 * columns, sum(1.45 * len(rows) + 0.4 for rows in groups.values()))
+    parts = made.subfigures(len(groups), 1, squeeze=False, height_ratios=[len(rows) for rows in groups.values()])[:, 0]
+    for part, (protocol, rows) in zip(parts, groups.items(), strict=True):
+        grid = part.subplots(len(rows), columns, squeeze=False)
+        for line, (row, members) in zip(grid, rows.items(), strict=True):
+            _draw_network(line, row, arrays[protocol][row], members[0].metrics["psnr"])
+        for column, axes in enumerate(grid[0][:-1]):
+            axes.set_title(f"layer {column // NEURONS + 1}", fontsize=8)
+        part.suptitle(LABELS[protocol], fontsize=10)
     return made
+
+
+def _neurons(arrays: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    """The maps of all neurons, layer by layer."""
+    return [neuron for key, layer in arrays.items() if key.startswith("maps_") for neuron in layer]
+
+
+def _draw_network(axes: Sequence[Any], name: str, arrays: Mapping[str, np.ndarray], psnr: float) -> None:
+    from staf.figures.style import bare
+
+    for place, picture in zip(axes[:-1], _neurons(arrays), strict=False):
+        place.imshow(picture, cmap="gray")
+    restored = arrays["restored"]
+    axes[-1].imshow(restored[..., 0] if restored.shape[-1] == 1 else restored, cmap="gray", vmin=0, vmax=255)
+    axes[-1].set_title(f"{psnr:.1f} dB", fontsize=8)
+    for place in axes:
+        bare(place)
+    axes[0].set_ylabel(name, fontsize=9)
 
 
 STUDY = ImageStudy(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from paper.data.preparation import Preparation
 from paper.report.pictures import groups_of, reconstructions
-from paper.report.side_by_side import SHORT, row_of
+from paper.report.side_by_side import SHORT, machine, row_of
 from paper.runner.result import RunResult
 from paper.study.image_study import ImageStudy
 from paper.study.rows import Length, Row
@@ -66,7 +66,8 @@ def cost_table(results: Sequence[RunResult]) -> Table:
         else:
             cells += ["-"] * 4
         rows.append(cells + [_measured(groups[p].get(name, []), key) for p, key in measured])
-    return Table("Operations of one point, a multiplication and its sum counted as two", columns, rows)
+    title = f"Operations of one point, a multiplication and its sum counted as two ({machine(results)})"
+    return Table(title, columns, rows)
 
 
 HEADINGS = {"training_seconds": "training (s)", "inference_seconds": "inference (s)", "memory": "memory (GiB)"}

@@ -12,11 +12,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import itertools
-import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from paper.data.scenes import open_scene
 from paper.measures.perceptual import perceptual_distance
 from paper.report.output import save_figure, write_tables
 from paper.report.protocol_table import protocol_table, published_means
+from paper.report.scene_views import figure
 from paper.runner.experiment import Context, Data, Outcome, outcome_of
 from paper.runner.options import add_protocols, add_seeds, count
 from paper.runner.result import RunResult
@@ -193,7 +194,7 @@ def tables(results: Sequence[RunResult]) -> list[Table]:
     compared = of_the_paper(results)
     names = list(dict.fromkeys(str(result.configuration["scene"]) for result in compared))
     title = f"Means of {len(names)} scenes, held-out views"
-    means = protocol_table(title, compared, MEASURES, published_means(PUBLISHED, names))
+    means = protocol_table(title, compared, MEASURES, published_means(PUBLISHED, [scene_of(name) for name in names]))
     return [*([means] if len(names) > 1 else []), *scene_tables(results)]
 
 
@@ -202,12 +203,22 @@ def scene_tables(results: Sequence[RunResult]) -> list[Table]:
     tables = []
     for name in dict.fromkeys(str(result.configuration["scene"]) for result in results):
         here = [result for result in results if result.configuration["scene"] == name]
-        published = PUBLISHED.get(name, {})
+        published = PUBLISHED.get(scene_of(name), {})
         if of_the_paper(here):
             tables.append(protocol_table(f"{name}, held-out views", of_the_paper(here), MEASURES, published))
         if of_finer(here):
             tables.append(protocol_table(f"{name}, 25 photos of 200x200", of_finer(here), MEASURES, {}))
     return tables
+
+
+def scene_of(name: str) -> str:
+    """The paper's scene that the words of a folder's name contain, or the name itself.
+
+    >>> [scene_of(name) for name in ("lego", "nerf_lego400", "Ship-400", "relationship")]
+    ['lego', 'lego', 'ship', 'relationship']
+    """
+    words = re.findall("[a-z]+", name.lower())
+    return next((scene for scene in PUBLISHED if scene in words), name)
 
 
 def of_the_paper(results: Sequence[RunResult]) -> list[RunResult]:
@@ -218,49 +229,6 @@ def of_the_paper(results: Sequence[RunResult]) -> list[RunResult]:
 def of_finer(results: Sequence[RunResult]) -> list[RunResult]:
     """Those by the protocol of FINER's authors."""
     return [result for result in results if result.configuration["protocol"] == "finer"]
-
-
-def figure(results: Sequence[RunResult]) -> Any:
-    """A held-out view of each scene: the photo, and what the first run of each network and protocol shows there.
-
-    Below each is the part where they differ most from the photo, magnified.
-    """
-    from staf.figures.comparison import outline
-    from staf.figures.style import bare, new_figure
-
-    rows: dict[str, dict[str, RunResult]] = {}
-    for result in results:
-        c = result.configuration
-        rows.setdefault(str(c["scene"]), {}).setdefault(f"{c['model']}, {c['protocol']}", result)
-    widest = 1 + max(len(row) for row in rows.values())
-    drawn = new_figure(2.2 * widest, 4.8 * len(rows))
-    grid = drawn.subplots(2 * len(rows), widest, squeeze=False)
-    for axes in grid.flat:
-        bare(axes)
-    for index, (name, row) in enumerate(rows.items()):
-        found = {label: result.arrays() for label, result in row.items()}
-        photo = next(iter(found.values()))["photo"]
-        box = worst_part(photo, [arrays["shown"] for arrays in found.values()])
-        titles = [f"{label}\n{result.metrics['psnr']:.2f} dB, all views" for label, result in row.items()]
-        pictures = [photo, *(arrays["shown"] for arrays in found.values())]
-        for whole, part, title, picture in zip(
-            *grid[2 * index : 2 * index + 2], [name, *titles], pictures, strict=False
-        ):
-            scale = len(picture) / len(photo)
-            down, across = (slice(int(side.start * scale), math.ceil(side.stop * scale)) for side in box)
-            whole.imshow(picture)
-            whole.set_title(title, fontsize=8)
-            outline(whole, (down, across))
-            part.imshow(picture[down, across], interpolation="nearest")
-    return drawn
-
-
-def worst_part(photo: np.ndarray, shown: Sequence[np.ndarray]) -> tuple[slice, slice]:
-    """Rows and columns of a quarter of the photo where views of its size differ most from it."""
-    from staf.figures.comparison import busiest_box
-
-    same = [view for view in shown if view.shape == photo.shape]
-    return busiest_box(np.mean([np.abs(view.astype(np.float32) - photo).mean(-1) for view in same], 0))
 
 
 def draw(results: Sequence[RunResult], folder: Path) -> list[Path]:
@@ -283,7 +251,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def sweep(arguments: argparse.Namespace) -> tuple[Scenes, list[SceneRun]]:
     """The experiment and its configurations from the options."""
-    scenes = {Path(path).stem: str(path) for path in arguments.scenes}
+    scenes: dict[str, str] = {}
+    for path in map(str, arguments.scenes):
+        name = Path(path).stem
+        if name in scenes:
+            raise ValueError(f"--scenes must differ in name, got {scenes[name]!r} and {path!r}")
+        scenes[name] = path
     products = itertools.product(scenes, arguments.models, arguments.protocols, arguments.seeds)
     budget = (arguments.steps, arguments.seconds, arguments.rays, arguments.ray_samples)
     runs = [SceneRun(scene, model, protocol, seed, *budget) for scene, model, protocol, seed in products]

@@ -180,17 +180,29 @@ def plan_of(shape: Shape, configuration: ShapeRun, device: str) -> Plan:
 
 
 def tables(results: Sequence[RunResult]) -> list[Table]:
-    """A table for each shape, after one of means where there are several; all with the paper's numbers."""
-    names = names_of(results)
-    means = protocol_table(
-        f"Means of {len(names)} shapes, final weights",
-        results,
-        MEASURES,
-        published_means(PUBLISHED, [scan_of(name) for name in names]),
-        by="iou",
-        scientific=SCIENTIFIC,
-    )
-    return [*([means] if len(names) > 1 else []), *shape_tables(results).values()]
+    """For each resolution a table for each shape, after one of means where there are several; with the paper's numbers.
+
+    Results of different resolutions are not averaged.
+    """
+    found = []
+    for resolution in sorted({resolution_of(result) for result in results}):
+        here = [result for result in results if resolution_of(result) == resolution]
+        names = names_of(here)
+        means = protocol_table(
+            f"Means of {len(names)} shapes at {resolution} voxels, final weights",
+            here,
+            MEASURES,
+            published_means(PUBLISHED, [scan_of(name) for name in names]),
+            by="iou",
+            scientific=SCIENTIFIC,
+        )
+        found += [*([means] if len(names) > 1 else []), *shape_tables(here).values()]
+    return found
+
+
+def resolution_of(result: RunResult) -> int:
+    """Voxels along the longest side."""
+    return int(result.configuration["resolution"])
 
 
 def names_of(results: Sequence[RunResult]) -> list[str]:
@@ -199,19 +211,14 @@ def names_of(results: Sequence[RunResult]) -> list[str]:
 
 
 def shape_tables(results: Sequence[RunResult]) -> dict[str, Table]:
-    """A table for each shape, with the paper's numbers beside it."""
-    names = names_of(results)
-    return {
-        name: protocol_table(
-            f"{name}, final weights",
-            [result for result in results if result.configuration["shape"] == name],
-            MEASURES,
-            PUBLISHED.get(scan_of(name), {}),
-            by="iou",
-            scientific=SCIENTIFIC,
-        )
-        for name in names
-    }
+    """A table for each shape, of results of one resolution, with the paper's numbers beside it (512 voxels)."""
+    found = {}
+    for name in names_of(results):
+        here = [result for result in results if result.configuration["shape"] == name]
+        title = f"{name} at {resolution_of(here[0])} voxels, final weights"
+        published = PUBLISHED.get(scan_of(name), {})
+        found[name] = protocol_table(title, here, MEASURES, published, by="iou", scientific=SCIENTIFIC)
+    return found
 
 
 def draw(results: Sequence[RunResult], folder: Path) -> list[Path]:

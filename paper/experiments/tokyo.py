@@ -35,12 +35,12 @@ def patches(results: Sequence[RunResult]) -> Figure:
     target = next(iter(first.values()))["truth"]
     shown = {row: arrays["restored"] for row, arrays in first.items()}
     error = np.mean([np.abs(picture.astype(np.float32) - target).mean(-1) for picture in shown.values()], 0)
-    side = min(PATCH, *target.shape[:2])
+    # Three patches have room apart from each other.
+    side = max(1, min(PATCH, min(target.shape[:2]) // 8))
     # Single pixels decide nothing: blocks of 16.
-    height, width = (max(1, size // 16) for size in error.shape)
-    blocks = error[: height * 16, : width * 16]
-    if min(error.shape) >= 16:
-        blocks = blocks.reshape(height, 16, width, 16).mean((1, 3))
+    cell = min(16, side)
+    height, width = (size // cell for size in error.shape)
+    blocks = error[: height * cell, : width * cell].reshape(height, cell, width, cell).mean((1, 3))
     return patches_figure(target, shown, worst_places(blocks, (target.shape[0], target.shape[1]), side), side)
 
 

@@ -29,7 +29,7 @@ def paper_plan(signal: Any, model: str, task: str, *, released: bool = False, re
 
     `released` takes the code of STAF's authors where it differs from their paper. `recipe` gives another budget (steps,
     epochs, batch) than the task's own; rate and schedule stay the network's. On CUDA the hidden products are split
-    bfloat16, whose final quality is that of float32 (docs/recipes.md).
+    bfloat16, whose final quality is that of float32 (docs/recipes-evidence.md).
     """
     from staf.nn import NETWORKS
     from staf.nn.networks.spec import observed_shape

@@ -1,4 +1,4 @@
-"""A dot plot: one row of dots for each name, every value shown, its mean as a line. Needs no torch."""
+"""A dot plot: one row of dots for each name, every value shown, its mean as a line."""
 
 from __future__ import annotations
 

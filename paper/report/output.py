@@ -15,12 +15,18 @@ if TYPE_CHECKING:
 
 
 def write_tables(name: str, results: Sequence[RunResult], tables: Sequence[Table], folder: Path) -> Path:
-    """`NAME.md` with the tables of these results; without results it is an error."""
+    """`NAME.md` with the tables of these results and how they are measured; without results it is an error."""
     if not results:
         raise ValueError("there are no finished results to draw")
     path = folder / f"{name}.md"
-    atomic_write(path, "\n".join(table.to_markdown() for table in tables))
+    measured = [f"How it is measured: {protocol}.\n" for protocol in protocols_of(results)]
+    atomic_write(path, "\n".join([*(table.to_markdown() for table in tables), *measured]))
     return path
+
+
+def protocols_of(results: Sequence[RunResult]) -> list[str]:
+    """What the results say of how they were measured, each sentence once."""
+    return list(dict.fromkeys(str(result.document["protocol"]) for result in results if "protocol" in result.document))
 
 
 def save_figure(figure: Figure, path: Path, dpi: int = 150) -> Path:

@@ -1,10 +1,11 @@
-"""Figures of studies on images, drawn from result files alone: no torch needed."""
+"""Figures of studies on images, drawn from result files alone."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_PICTURES = 6
-ZOOM = 0.3
 
 
 def groups_of(results: Sequence[RunResult]) -> dict[str, dict[str, list[RunResult]]]:
@@ -59,8 +59,13 @@ def iteration_curves(results: Sequence[RunResult]) -> Figure:
     return figure
 
 
-def dots(results: Sequence[RunResult]) -> Figure:
-    """PSNR of the final weights, a dot for each image and a line at the mean of each row."""
+def dots(
+    results: Sequence[RunResult], *, published: Mapping[str, Mapping[str, float]] = MappingProxyType({})
+) -> Figure:
+    """PSNR of the final weights, a dot for each image and a line at the mean of each row.
+
+    `published` has the paper's own means by row and measure, which are drawn as diamonds.
+    """
     figure, found = panels(results, 5.2, 1.2 + 0.34 * len({row_of(result) for result in results}))
     for protocol, axes in found:
         rows = groups_of(results)[protocol]
@@ -69,8 +74,11 @@ def dots(results: Sequence[RunResult]) -> Figure:
             axes.scatter(values, [-place] * len(values), s=20, alpha=0.7, linewidths=0, color=line_style(0)["color"])
             if values:
                 axes.plot([mean(values)] * 2, [-place - 0.3, -place + 0.3], color="black", linewidth=1.4)
+        printed = {place: published[row]["psnr"] for place, row in enumerate(rows) if "psnr" in published.get(row, {})}
+        axes.scatter(printed.values(), [-place for place in printed], s=28, marker="D", c="none", edgecolors="black")
         axes.set_yticks([-place for place in range(len(rows))], list(rows))
-        tidy(axes, x="PSNR (dB); dots: images, line: mean", title=LABELS[protocol])
+        words = "PSNR (dB); dots: images, line: mean" + (", diamond: paper" if printed else "")
+        tidy(axes, x=words, title=LABELS[protocol])
     return figure
 
 
@@ -91,42 +99,59 @@ def trade_off(results: Sequence[RunResult]) -> Figure:
 
 
 def reconstructions(results: Sequence[RunResult], *, errors: bool = False) -> Figure:
-    """The first image as each row of the last protocol fits it, best first, with a part of it enlarged below.
+    """The first image as each row fits it, best first, one protocol below the other; below each a detail, enlarged.
 
-    With `errors` a row between them has the mean error of the channels, in levels of 255, on one scale.
+    The detail, outlined in the truth, is where the image changes most. With `errors` a row between them has the mean
+    error of the channels, in levels of 255, on one scale for each protocol.
     """
-    protocol, rows = list(groups_of(results).items())[-1]
-    first = {row: members[0] for row, members in rows.items()}
-    best = sorted(first, key=lambda row: -first[row].metrics["psnr"])[:MOST_PICTURES]
-    arrays = {row: first[row].arrays() for row in best}
-    pictures = {"truth": next(iter(arrays.values()))["truth"]}
-    pictures |= {row: found["restored"] for row, found in arrays.items()}
-    height, width = pictures["truth"].shape[:2]
-    lines = 2 if errors else 1
-    # The part has the shape of the whole.
-    figure = new_figure(2.3 * len(pictures), (lines + 1) * 2.3 * height / width + 0.7)
-    grid = figure.subplots(lines + 1, len(pictures), squeeze=False)
-    inside = tuple(slice(int(n * (0.5 - ZOOM / 2)), max(1, int(n * (0.5 + ZOOM / 2)))) for n in (height, width))
-    for column, (name, picture) in enumerate(pictures.items()):
-        shown = picture[..., 0] if picture.shape[-1] == 1 else picture
-        title = name if name == "truth" else f"{name}\n{first[name].metrics['psnr']:.2f} dB"
-        for row, part in ((0, shown), (lines, shown[inside])):
-            grid[row][column].imshow(part, cmap="gray", interpolation="nearest")
-            bare(grid[row][column])
-        grid[0][column].set_title(title, fontsize=9)
-    if errors:
-        _error_maps(figure, list(grid[1]), list(pictures.values()))
-    figure.suptitle(LABELS[protocol], fontsize=10)
+    groups = groups_of(results)
+    first = {protocol: {row: members[0] for row, members in rows.items()} for protocol, rows in groups.items()}
+    best = {
+        protocol: sorted(found, key=lambda row: -found[row].metrics["psnr"])[:MOST_PICTURES]
+        for protocol, found in first.items()
+    }
+    columns = 1 + max(len(rows) for rows in best.values())
+    truth = next(iter(next(iter(first.values())).values())).arrays()["truth"]
+    lines = 3 if errors else 2
+    aspect = truth.shape[0] / truth.shape[1]
+    heights = [aspect, *([aspect] if errors else []), 1]
+    figure = new_figure(2.3 * columns, len(groups) * (2.3 * sum(heights) + 0.7))
+    parts = figure.subfigures(len(groups), 1, squeeze=False)[:, 0]
+    for part, (protocol, rows) in zip(parts, best.items(), strict=True):
+        grid = part.subplots(lines, columns, squeeze=False, height_ratios=heights)
+        shown = [first[protocol][row] for row in rows]
+        _beside_the_truth(grid, truth, shown, rows)
+        if errors:
+            _error_maps(part, list(grid[1]), [truth, *(result.arrays()["restored"] for result in shown)])
+        part.suptitle(LABELS[protocol], fontsize=10)
     return figure
 
 
-def _error_maps(figure: Figure, places: Sequence[Any], pictures: Sequence[np.ndarray]) -> None:
+def _beside_the_truth(grid: Any, truth: np.ndarray, results: Sequence[RunResult], names: Sequence[str]) -> None:
+    """The truth and its reconstructions in the first row of `grid`, a detail of each in the last."""
+    from staf.figures.comparison import busiest_box, detail, outline
+
+    box = busiest_box(detail(truth))
+    pictures = [truth, *(result.arrays()["restored"] for result in results)]
+    titles = ["truth", *(f"{n}\n{r.metrics['psnr']:.2f} dB" for n, r in zip(names, results, strict=True))]
+    for axes in grid[:, len(pictures) :].flat:
+        axes.set_visible(False)
+    for whole, close, title, picture in zip(grid[0], grid[-1], titles, pictures, strict=False):
+        shown = picture[..., 0] if picture.shape[-1] == 1 else picture
+        for axes, part in ((whole, shown), (close, shown[box])):
+            axes.imshow(part, cmap="gray", vmin=0, vmax=255, interpolation="nearest")
+            bare(axes)
+        whole.set_title(title, fontsize=9)
+    outline(grid[0][0], box)
+
+
+def _error_maps(figure: Any, places: Sequence[Any], pictures: Sequence[np.ndarray]) -> None:
     """The errors of all pictures but the first, which is the truth, up to the 99th percentile of the worst."""
     truth = pictures[0].astype(np.float32)
     maps = [np.abs(picture - truth).mean(-1) for picture in pictures[1:]]
     top = max(max(float(np.quantile(error, 0.99)) for error in maps), 1.0)
     places[0].set_visible(False)
-    for axes, error in zip(places[1:], maps, strict=True):
+    for axes, error in zip(places[1:], maps, strict=False):
         drawn = axes.imshow(error, cmap="magma", vmin=0, vmax=top, interpolation="nearest")
         bare(axes)
-    figure.colorbar(drawn, ax=list(places[1:]), label="error").ax.tick_params(labelsize=7)
+    figure.colorbar(drawn, ax=list(places[1:]), label="error, levels of 255").ax.tick_params(labelsize=7)

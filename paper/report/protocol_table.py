@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from paper.report.rows import deviation, row_name
+from paper.report.rows import deviation, protocol_name, row_name
 from paper.report.side_by_side import machine
 from paper.runner.result import RunResult
 from staf._tables import Table, mean, number
@@ -32,13 +32,13 @@ def protocol_table(
     """A row for each network and protocol, best mean of `by` first; `measures` maps a metric to heading and digits.
 
     `published` has the paper's own numbers by network and metric, shown in columns of their own; the metrics in
-    `scientific` are shown with an exponent. Where a row has several runs, they have a standard deviation. Seconds are
-    of training, and of a pass over all points; memory is the most that training took on a GPU; FLOPs are those of one
-    point, activations included. The title ends with the machine and the date.
+    `scientific` are shown with an exponent. Where a row has several runs, of several signals or seeds, they have a
+    standard deviation. Seconds are of training, and of a pass over all points; memory is the most that training took
+    on a GPU; FLOPs are those of one point, activations included. The title ends with the machine and the date.
     """
     groups: dict[tuple[str, str], list[RunResult]] = defaultdict(list)
     for result in results:
-        groups[row_name(result.configuration), str(result.configuration["protocol"])].append(result)
+        groups[row_name(result.configuration), protocol_name(result)].append(result)
 
     def value(group: Sequence[RunResult], metric: str) -> float:
         return mean([result.metrics[metric] for result in group if metric in result.metrics])
@@ -55,7 +55,7 @@ def protocol_table(
     columns = ["network", "protocol", *(heading for heading, _ in measures.values())]
     columns += [f"paper: {measures[metric][0]}" for metric in shown] + ["parameters", "steps", SECONDS[0]]
     costs = [key for key in COSTS if any(result.details.get(key) is not None for result in results)]
-    columns += [*(COSTS[key][0] for key in costs), "runs"]
+    columns += [*(COSTS[key][0] for key in costs), "seeds", "runs"]
     rows = []
     ranked = sorted(groups.items(), key=lambda item: (math.isnan(value(item[1], by)), -value(item[1], by)))
     for (model, protocol), group in ranked:
@@ -70,7 +70,8 @@ def protocol_table(
         for key in costs:
             found = [_cost(result.details[key]) for result in group if result.details.get(key) is not None]
             row.append(COSTS[key][1](mean(found)) if found else "-")
-        rows.append([*row, str(len(group))])
+        seeds = {result.configuration.get("seed") for result in group}
+        rows.append([*row, str(len(seeds)), str(len(group))])
     return Table(f"{title} ({machine(results)})" if results else title, columns, rows)
 
 

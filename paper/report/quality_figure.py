@@ -1,4 +1,4 @@
-"""Decibels against seconds on a logarithmic axis, drawn from result files alone: no torch needed."""
+"""Decibels against seconds on a logarithmic axis, drawn from result files alone."""
 
 from __future__ import annotations
 

@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 
 from paper.report.output import save_figure, write_tables
-from paper.report.rows import row_name
+from paper.report.rows import protocol_name, row_name
 from paper.runner.result import RunResult
 from staf._tables import Table, mean, number
 
 MOST_COLUMNS = 8
-# Methods without a network, which belong to no protocol.
-CLASSICAL = ("bicubic", "Lanczos", "total variation", "non-local means")
 
 
 def restored_arrays(task: Any) -> dict[str, np.ndarray]:
@@ -38,7 +36,7 @@ def image_table(
     images = list(dict.fromkeys(result.data_name for result in results))
     groups: dict[tuple[str, str], dict[str, list[RunResult]]] = defaultdict(lambda: defaultdict(list))
     for result in results:
-        key = row_name(result.configuration), str(result.configuration["protocol"])
+        key = row_name(result.configuration), protocol_name(result)
         groups[key][result.data_name].append(result)
 
     def on(row: Mapping[str, Sequence[RunResult]], image: str, metric: str) -> float:
@@ -51,7 +49,7 @@ def image_table(
     rows = []
     for (model, protocol), row in ranked:
         theirs = published.get(model, {})
-        cells = [model, "-" if model in CLASSICAL else protocol, *(number(on(row, image, "psnr")) for image in images)]
+        cells = [model, protocol, *(number(on(row, image, "psnr")) for image in images)]
         cells += [number(over(row, "psnr")), number(over(row, "ssim"), 4), number(over(row, "oracle_psnr"))]
         cells += [number(theirs.get("psnr", theirs.get("oracle_psnr", math.nan)))]
         rows.append([*cells, str(sum(len(runs) for runs in row.values()))])
@@ -74,7 +72,7 @@ def draw_restored(name: str, table: Table, results: Sequence[RunResult], folder:
     first = results[0].data_name
     runs: dict[tuple[str, str], RunResult] = {}
     for result in results:
-        key = row_name(result.configuration), str(result.configuration["protocol"])
+        key = row_name(result.configuration), protocol_name(result)
         if result.data_name == first:
             runs.setdefault(key, result)
     order = [(row[0], row[1]) for row in table.rows if (row[0], row[1]) in runs][:MOST_COLUMNS]
@@ -83,8 +81,8 @@ def draw_restored(name: str, table: Table, results: Sequence[RunResult], folder:
 
     arrays = {key: runs[key].arrays() for key in order}
     titles = {
-        f"{model}, {protocol}\n{runs[model, protocol].metrics['psnr']:.2f} dB": found["restored"] / 255
-        for (model, protocol), found in arrays.items()
+        f"{', '.join(part for part in key if part != '-')}\n{runs[key].metrics['psnr']:.2f} dB": found["restored"] / 255
+        for key, found in arrays.items()
     }
     seen = arrays[order[0]]
     figure = restoration_comparison(seen["truth"] / 255, seen["observed"] / 255, titles)

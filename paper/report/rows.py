@@ -7,6 +7,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from paper.runner.result import RunResult
+
 
 def deviation(values: Sequence[float]) -> float | None:
     """The standard deviation; None of fewer than two values, and where one is infinite, as a distance to nothing is.
@@ -27,6 +29,17 @@ def row_name(configuration: Mapping[str, Any]) -> str:
     """
     terms = configuration.get("terms")
     return str(configuration["model"]) + (f", {terms} terms" if terms else "")
+
+
+def protocol_name(result: RunResult) -> str:
+    """The protocol of a run; a dash for methods that train no network, which belong to none.
+
+    >>> from pathlib import Path
+    >>> document = {"configuration": {"model": "bicubic", "protocol": "ours"}, "details": {"steps": 0}}
+    >>> protocol_name(RunResult(Path(), document))
+    '-'
+    """
+    return "-" if result.details.get("steps") == 0 else str(result.configuration["protocol"])
 
 
 def counted(count: int, noun: str) -> str:

@@ -37,24 +37,27 @@ def scan_of(name: str) -> str:
 
 
 def surface_figures(results: Sequence[RunResult]) -> Iterator[tuple[str, Figure]]:
-    """A figure for each shape whose fits have surfaces: the first run of each network and protocol, best IoU first.
+    """A figure for each shape and resolution whose fits have surfaces: the first run of each network and protocol.
 
-    Nothing is drawn without the libraries of `pip install 'staf[shape,plot]'`.
+    The best IoU is first. Nothing is drawn without the libraries of `pip install 'staf[shape,plot]'`.
     """
     from staf._extras import MissingExtra
     from staf.kinds.shape.figure import Viewpoint, shape_comparison
 
-    groups: dict[str, dict[tuple[str, str], RunResult]] = {}
+    groups: dict[tuple[str, int], dict[tuple[str, str], RunResult]] = {}
     for result in results:
         c = result.configuration
-        groups.setdefault(str(c["shape"]), {}).setdefault((str(c["model"]), str(c["protocol"])), result)
-    for name, rows in groups.items():
+        rows = groups.setdefault((str(c["shape"]), int(c["resolution"])), {})
+        rows.setdefault((str(c["model"]), str(c["protocol"])), result)
+    several = len({resolution for _, resolution in groups}) > 1
+    for (name, resolution), rows in groups.items():
         best = sorted(rows.values(), key=lambda result: -result.metrics["iou"])
         try:
             target, columns = surfaces_of(best)
             if columns:
                 view = Viewpoint(**VIEWS.get(scan_of(name), {}))
-                yield name, shape_comparison(target, columns, view=view, pixels=PIXELS)
+                title = f"{name}-{resolution}" if several else name
+                yield title, shape_comparison(target, columns, view=view, pixels=PIXELS)
         except MissingExtra:
             return
 

@@ -1,4 +1,4 @@
-"""PSNR while training, of several runs of each contender, drawn from histories alone: no torch needed."""
+"""PSNR while training, of several runs of each contender, drawn from histories alone."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def trials(
 
 
 def searched_optimisers() -> list[str]:
-    """Every optimiser of a recipe but plain Adam, whose 20 dB below Muon need no search (docs/recipes.md)."""
+    """Every optimiser of a recipe but plain Adam, whose 20 dB below Muon need no search (docs/recipes-evidence.md)."""
     return [name for name in known_optimisers() if name != "adam"]
 
 

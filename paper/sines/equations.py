@@ -1,7 +1,7 @@
 """Equations whose solution is a sum of five waves: u'' = f on [-1, 1] with the values of u at both ends.
 
-The first layers are told the highest frequency alone, or all five: a frozen sine by the rows of its first matrix, five
-sines by their Omega, so that every arm has in its first layer what it is told.
+The first layers know the highest frequency alone, or all five: a frozen sine by the rows of its first matrix, five
+sines by their Omega, so that every arm has in its first layer what it knows.
 """
 
 from __future__ import annotations

@@ -24,6 +24,8 @@ from staf._tables import Table
 
 # Below so many decibels an equation is not solved.
 SOLVED = 20.0
+# What the part "told equations" is called in a table.
+KNOWN = "equations, all frequencies known"
 
 
 def page_tables(results: Sequence[RunResult]) -> dict[str, Table]:
@@ -108,15 +110,15 @@ def budget_table(fits: Sequence[Fits]) -> Table:
 
 
 def solved_table(fits: Sequence[Fits]) -> Table:
-    """How many fits of the equations have an error below 10%, by what the first layer is told and by the rate."""
-    told = {"highest told": of(fits, part="equations"), "all told": of(fits, part="told equations")}
-    places = [(name, rate) for name, some in told.items() for rate in sorted({one.rate for one in some})]
+    """How many fits of the equations have an error below 10%, by what the first layer knows and by the rate."""
+    known = {"highest known": of(fits, part="equations"), "all known": of(fits, part="told equations")}
+    places = [(name, rate) for name, some in known.items() for rate in sorted({one.rate for one in some})]
 
     def cell(arm: str, name: str, rate: float) -> str:
-        values = [value for one in of(told[name], arm=arm, rate=rate) for value in one.values.values()]
+        values = [value for one in of(known[name], arm=arm, rate=rate) for value in one.values.values()]
         return f"{sum(value > SOLVED for value in values)} of {len(values)}" if values else "not run"
 
-    arms = [arm for arm in ARMS if any(of(some, arm=arm) for some in told.values())]
+    arms = [arm for arm in ARMS if any(of(some, arm=arm) for some in known.values())]
     rows = [[arm, *(cell(arm, *place) for place in places)] for arm in arms]
     return Table("Equations with an error below 10%", ["network", *(f"{n}, {rate:g}" for n, rate in places)], rows)
 
@@ -127,7 +129,8 @@ def first_runs(fits: Sequence[Fits]) -> Table:
     for one in sorted(fits, key=lambda one: (list(TITLES).index(one.part) if one.part in TITLES else 99, one.size)):
         gains = gain_of(one, fits)
         if gains:
-            what = [f"{one.part}, {one.size:g}" + (f", omega0 x{one.factor:g}" if one.factor != 1 else "")]
+            part = KNOWN if one.part == "told equations" else one.part
+            what = [f"{part}, {one.size:g}" + (f", omega0 x{one.factor:g}" if one.factor != 1 else "")]
             rows.append([*what, one.arm, mean_and_error(gains), won(gains), str(one.base_width), f"{one.rate:g}"])
     columns = ["signals and size", "network", "over the frozen sine", "pairs won", "width", "rate"]
     return Table("First runs", columns, rows)

@@ -139,7 +139,7 @@ PARTS = {
     "gaps": Part(f"Gaps in a recording: {IN_THE_GAP}", "seconds", "recording", _gaps),
     "tones": Part(f"Gaps in harmonic tones: {IN_THE_GAP}", "seconds", "", _tones),
     "equations": Part("Equations: -20 log10 of the relative error (dB)", "points", "", _equations),
-    "told equations": Part("Equations with told frequencies: the same (dB)", "points", "", _told_equations),
+    "told equations": Part("Equations, all frequencies known: the same (dB)", "points", "", _told_equations),
     "grids": Part("Behind a hash grid: PSNR (dB)", "side", "images", _grids),
     "scenes": Part("Scenes: PSNR of held-out views (dB)", "scene_side", "scene", _scenes, "muon"),
 }

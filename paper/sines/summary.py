@@ -184,7 +184,7 @@ def first_of(fits: Sequence[Fits]) -> str:
     if not level:
         return f"**{SHOWN.get(best.arm, best.arm)}**"
     if FROZEN in level or best.arm == FROZEN:
-        return "nobody"
+        return "none"
     return " = ".join(SHOWN.get(arm, arm) for arm in (best.arm, *level))
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from paper.report.rows import counted
+from paper.report.side_by_side import machine
 from paper.runner.result import RunResult
 from paper.sines.arms import ARMS
 from paper.sines.code_tables import code_table
@@ -32,13 +34,15 @@ COLUMNS = ("network", "rate", *MEASURED, "parameters", "width", "steps")
 
 
 def tables(results: Sequence[RunResult]) -> list[Table]:
-    """A table for each part that was run."""
+    """A table for each part that was run, with the number of seeds, the machine and the date in its title."""
     fits = merged(results)
     found = [part_table(TITLES[part], of(fits, part=part)) for part in TITLES if part != "scenes"]
     found += [scene_table(of(fits, part="scenes"))]
     found += [omega0_table(of(fits, part=part), OMEGA0[part]) for part in OMEGA0]
     found += [quantised_table(fits), code_table(results)]
-    return [table for table in found if table.rows]
+    seeds = len({seed for one in fits for _, seed in one.values})
+    about = f"{counted(seeds, 'seed')}; {machine(results)}" if seeds else machine(results)
+    return [Table(f"{table.title} ({about})", table.columns, table.rows) for table in found if table.rows]
 
 
 def base_of(one: Fits, fits: Sequence[Fits]) -> Fits | None:

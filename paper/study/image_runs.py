@@ -58,9 +58,9 @@ class ImageRuns:
     version = 1
     protocol = (
         "PSNR, SSIM and LPIPS (AlexNet, v0.1) of the final weights, one fresh pass over all pixels, clamped, peak 1; "
-        "interpolation_psnr is of twice the size against the bicubic enlargement; "
-        "while_training_psnr is what the released notebooks print: outputs gathered while the weights change, the best "
-        "epoch, not clamped; paper and released: Adam with the constants and rate of each network's authors, samples "
+        "between pixels: PSNR in dB of twice the size against the bicubic enlargement; PSNR while training: what the "
+        "released notebooks print, outputs gathered while the weights change, the best epoch, not clamped; paper and "
+        "released: Adam with the constants and rate of each network's authors, samples "
         "at the ends; ours: default plan of as many steps; images that train together share a plan by their size"
     )
 

@@ -166,11 +166,15 @@ class ImageStudy:
         return found
 
     def shortened(self, results: Sequence[RunResult]) -> str:
-        """What the title adds for runs that are not as long as the summary says, such as those of `--quick`."""
+        """What the title adds for runs that are shorter or narrower than the summary says, as with `--quick`."""
         lengths = sorted({int(result.configuration["length"]["iterations"]) for result in results})
-        if not lengths or lengths == [self.length.iterations]:
-            return ""
-        return f"; run here: {' and '.join(f'{n:,}' for n in lengths)} iterations"
+        widths = {result.configuration["row"]["arguments"].get("width") for result in results} - {None}
+        parts = []
+        if lengths and lengths != [self.length.iterations]:
+            parts.append(f"{' and '.join(f'{n:,}' for n in lengths)} iterations")
+        if widths:
+            parts.append(f"layers of {' and '.join(map(str, sorted(widths)))}")
+        return f"; run here: {', '.join(parts)}" if parts else ""
 
     def draw(self, results: Sequence[RunResult], folder: Path) -> list[Path]:
         """The tables as Markdown and the figures as PNG, from the results alone."""

@@ -1,4 +1,4 @@
-"""The surface: `fit` a signal, look at the `Fit`, save it, and `load` it as a `FittedField`."""
+"""The main functions: `fit` a signal, look at the `Fit`, save it, and `load` it as a `FittedField`."""
 
 from __future__ import annotations
 
@@ -89,14 +89,17 @@ class Fit:
 
     @property
     def history(self) -> History:
+        """The loss and PSNR of every step's batch, before its update."""
         return self.result.history
 
     @property
     def recipe(self) -> Recipe:
+        """The recipe that trained the field."""
         return self.result.recipe
 
     @property
     def module(self) -> nn.Module:
+        """The trained network; `field` adds the meaning of its coordinates and values."""
         return self.result.field
 
     @property
@@ -125,7 +128,7 @@ class Fit:
         return self.field.save(path)
 
     def plot(self) -> Figure:
-        """A figure of the PSNR of every step; `savefig(path)` writes it."""
+        """Return a figure of the PSNR of every step; `savefig(path)` writes it."""
         from staf.figures import psnr_curve
 
         architecture = getattr(self.module, "architecture", None) or {}
@@ -179,14 +182,14 @@ def fit(
 
     Args:
         source: a path, an array, a tensor, a Pillow image, a signal from `staf.open`, or a task.
-        field: the network, any module from (n, d) coordinates to (n, c) values.
-        recipe: how to train.
+        field: the network: any module from (n, d) coordinates to (n, c) values.
+        recipe: how to train it.
         plan: a network and a recipe, for example from `staf.plans`.
         steps: stop after this many steps.
         seconds: stop after this many seconds of training.
         target_db: stop when this PSNR over all points is reached.
-        seed: of the starting weights and the batches.
-        device: by default a GPU if there is one.
+        seed: the seed of the starting weights and the batches.
+        device: the device to train on; by default a GPU if there is one.
         progress: whether to show progress on stderr (default: yes, as a bar in a terminal or a notebook).
         callbacks: one function of a `State`, or several, called after each group of steps.
         checkpoint: the checkpoint file; if given, it is also written once a minute. By default, an interrupted fit

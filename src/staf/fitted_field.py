@@ -66,7 +66,7 @@ class FittedField(nn.Module):
         return self._signal
 
     def forward(self, coordinates: Tensor | np.ndarray) -> Tensor:
-        """Values (n, c) at coordinates (n, d), which are a tensor or an array; differentiable."""
+        """Values (n, c) at coordinates (n, d), a tensor or an array; differentiable."""
         parameter, points = next(self.module.parameters()), torch.as_tensor(coordinates)
         return self._transform().values(self.module(points.to(parameter.device, parameter.real.dtype)))
 
@@ -82,7 +82,7 @@ class FittedField(nn.Module):
         return in_chunks(lambda part: values(evaluate(part.to(device, dtype))), torch.as_tensor(coordinates), chunk)
 
     def _points(self, coordinates: Tensor | np.ndarray) -> Tensor:
-        """Coordinates (n, d) of floating point, as derivatives need them."""
+        """Floating-point coordinates (n, d), which derivatives need."""
         points = torch.as_tensor(coordinates)
         expected = getattr(self.module, "in_features", points.shape[-1] if points.dim() else 1)
         if points.dim() != 2 or points.shape[1] != expected:
@@ -102,7 +102,7 @@ class FittedField(nn.Module):
         return derivatives.laplacian(self, self._points(coordinates), units=self._units())
 
     def render(self, **how: Any) -> Any:
-        """A signal of the fitted kind, at any scale, size or crop; see the `render` of that kind for the arguments."""
+        """Render the signal at any scale, size or crop; the `render` of its kind explains the arguments."""
         # Coordinates are made where they are used.
         how = {"device": next(self.module.parameters()).device, **how}
         return self.signal.render(self.predict, convention=self.convention, **how)

@@ -1,4 +1,4 @@
-"""`fit_windows`: a long recording as many small fields, trained together and joined without clicks."""
+"""`fit_windows`: fit a long recording with many small fields, trained together and joined without clicks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ class WindowedField:
 
     def __init__(self, fields: Sequence[FittedField], windows: Sequence[Span], signal: Audio) -> None:
         if len(fields) != len(windows) or not fields:
-            raise ValueError(f"fields and windows must be equally many, got {len(fields)} and {len(windows)}")
+            raise ValueError(
+                f"fields and windows must have the same length, at least 1, got {len(fields)} and {len(windows)}"
+            )
         self.fields, self.windows, self.signal = list(fields), list(windows), signal
 
     def __repr__(self) -> str:
@@ -83,7 +85,7 @@ class WindowedFit:
         return self.field.render(rate=rate)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """As `WindowedField.save`."""
+        """Write the field to a folder; see `WindowedField.save`."""
         return self.field.save(folder)
 
 

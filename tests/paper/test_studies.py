@@ -15,7 +15,6 @@ from paper import EXPERIMENTS, PAPER
 from paper.__main__ import configured, load, main, parser
 from paper.data.sources import Source, open_source
 from paper.measures.perceptual import lpips_model
-from paper.report import overview
 from paper.report.side_by_side import values_of
 from paper.runner import RunResult, load_results
 from paper.study.image_runs import Grid, ImageRuns
@@ -35,54 +34,6 @@ def here(tmp_path, monkeypatch):
     lpips_model.cache_clear()
     yield tmp_path
     lpips_model.cache_clear()
-
-
-def test_the_list_says_what_each_needs_takes_and_what_was_run(capsys):
-    assert main(["--list"]) == 0
-    text = capsys.readouterr().out
-    for name in PAPER:
-        study = load(name)
-        assert study.needs, name
-        assert study.time, name
-        assert re.search(rf"^  {name} ", text, flags=re.M)
-    assert text.count("run so far: ") == len(PAPER)
-
-
-def test_what_was_run_is_counted_from_the_kept_data(tmp_path, monkeypatch):
-    monkeypatch.setattr(overview, "DATA", tmp_path)
-    assert overview.what_is_run("kodak") == "nothing"
-
-    def run(protocol, **arguments):
-        configuration = {"protocol": protocol, "row": {"name": "staf", "arguments": arguments}}
-        return {"configuration": configuration, "details": {"images": {"a": {}, "b": {}}}, "date": "2026-11-16T01"}
-
-    (tmp_path / "kodak.json").write_text(json.dumps([run("ours"), run("paper")]))
-    assert overview.what_is_run("kodak") == "2 runs on 2 images (ours 1, paper 1), 2026-11-16"
-    (tmp_path / "kodak.json").write_text(json.dumps([run("ours"), run("paper", width=64)]))
-    assert overview.what_is_run("kodak") == (
-        "1 run on 2 images (ours 1) and 1 run on 2 images (paper 1) of smaller networks or pictures, 2026-11-16"
-    )
-    (tmp_path / "kodak.json").write_text("[]")
-    assert overview.what_is_run("kodak") == "nothing"
-
-
-def test_rows_without_a_run_are_listed(tmp_path, monkeypatch):
-    monkeypatch.setattr(overview, "DATA", tmp_path)
-    study = load("hash-grid")
-    assert overview.not_run(study) == "", "nothing at all was run, which `run so far` says"
-
-    def run(row, protocol, **arguments):
-        return {"configuration": {"protocol": protocol, "row": {"name": row, "arguments": arguments}}}
-
-    rows = ["staf", "siren", "hash grid", "hash grid, STAF behind it"]
-    ours = [run(row, "ours") for row in rows]
-    (tmp_path / "hash-grid.json").write_text(json.dumps([*ours, run("staf", "paper"), run("siren", "paper", width=9)]))
-    assert overview.not_run(study) == "siren (paper)", "a smaller network is no run, and a grid has no paper recipe"
-    (tmp_path / "div2k.json").write_text(json.dumps([run("staf", protocol) for protocol in ("released", "ours")]))
-    assert overview.not_run(load("div2k")) == "finer, siren, ffn, pemlp, wire, gauss"
-    models = [{"configuration": {"model": model, "protocol": "paper"}} for model in ("staf", "siren", "finer", "wire")]
-    (tmp_path / "nerf.json").write_text(json.dumps(models))
-    assert overview.not_run(load("nerf")) == "gauss, pemlp (paper)"
 
 
 def test_every_name_of_the_specification_is_there():
@@ -266,7 +217,8 @@ def test_all_of_them_make_one_page(here, capsys):
         assert f'<a href="#{name}">' in page
         assert f"<section id='{name}'>" in page
         assert page.count(html.escape(load(name).summary)) == 1, "the title of a table says it"
-        assert f"<p>In full: {html.escape(load(name).needs)}; {html.escape(load(name).time)}.</p>" in page
+        assert f"<p>Data of a full run: {html.escape(load(name).needs)}.</p>" in page
+        assert f"<p>Time of a full run: {html.escape(load(name).time)}.</p>" in page
     for picture in re.findall(r'src="([^"]+)"', page):
         assert Path("q", picture).is_file()
     assert "none of its numbers is a result" in page
@@ -293,6 +245,21 @@ def test_a_run_can_have_the_plan_of_another_device(planned_for, batch, here):
     (found,) = load_results("results", "kodak")
     assert found.configuration["planned_for"] == planned_for
     assert str(found.details["recipe"]["batch"]) == batch
+
+
+@pytest.mark.parametrize(
+    ("iterations", "width", "said"),
+    [(1000, None, ""), (3, None, "; run here: 3 iterations"), (1000, 64, "; run here: layers of 64"),
+     (1500, 64, "; run here: 1,500 iterations, layers of 64")],
+)  # fmt: skip
+def test_a_title_says_what_is_shorter_or_narrower_than_the_paper(iterations, width, said):
+    configuration = {
+        "row": {"name": "staf", "arguments": {} if width is None else {"width": width}}, "protocol": "ours",
+        "length": {"iterations": iterations}, "seed": 0,
+    }  # fmt: skip
+    details = {"images": {"a": {"psnr": 1.0}}, "training_seconds": 1.0}
+    (table,) = load("kodak").tables([RunResult(Path("x"), {"configuration": configuration, "details": details})])
+    assert table.title.split(" (")[0] == "Kodak, 24 images at 256x256, 1,000 iterations" + said
 
 
 def test_networks_that_are_looked_at_with_several_seeds_have_a_spread():

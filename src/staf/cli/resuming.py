@@ -143,7 +143,8 @@ def rescued(fit: Fit, folder: Path) -> Path:
     for parent in (folder.parent, Path(tempfile.gettempdir()), Path.home()):
         try:
             prefix = f"{folder.name[:60]}-" if parent == folder.parent else "staf-"
-            new = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+            # From Python 3.12 on, mkdtemp returns an absolute path also for a relative folder.
+            new = parent / Path(tempfile.mkdtemp(prefix=prefix, dir=parent)).name
             try:
                 return fit.save(new / model.name)
             except OSError:

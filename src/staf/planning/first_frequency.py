@@ -2,7 +2,7 @@
 
 There are rules for images and arrays (`from_spectrum`), recordings (`from_pitch`), shapes (`from_resolution`) and
 restorations (`from_settings`). The `FirstLayer` of a network says how it uses the frequencies: by omega0, larger
-weights, a scale or bands. docs/recipes.md has the fits behind the constants.
+weights, a scale or bands. docs/recipes-evidence.md has the fits behind the constants.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ SOAP_ACTIVATIONS = (0.1, 3.0, 0.1)
 def default(*, steps: int = 1000, batch: int | None = None) -> Recipe:
     """The default: Muon on the hidden matrices, Adam on the rest; C, Omega and Phi three times faster; cosine to 1%.
 
-    On CUDA, hidden products use split bfloat16, with the quality of float32 (docs/recipes.md).
+    On CUDA, hidden products use split bfloat16, with the quality of float32 (docs/recipes-evidence.md).
 
     >>> default(steps=200).optimiser
     'muon'
@@ -40,7 +40,7 @@ def few_steps(*, steps: int = 25) -> Recipe:
     """The default for 10 to 100 full-batch steps, such as fits from a learnt start: less momentum.
 
     25 and 50 steps on 40 faces of 128x128 give 38.0 and 48.2 dB; with the usual momentum they give 30.7 and 35.9 dB,
-    and more noise between the pixels (docs/recipes.md).
+    and more noise between the pixels (docs/recipes-evidence.md).
 
     >>> few_steps().momentum
     0.8

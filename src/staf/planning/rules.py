@@ -29,7 +29,7 @@ SOAP_POINTS = 2**15
 # Fewer steps leave SOAP no time to rise: kodim03 and kodim13, STAF, 200 steps, SOAP at its best of three rates ends at
 # 49.0 and 41.7 dB, Muon at 49.8 and 44.6.
 SOAP_STEPS = 300
-# So few steps of full batches want less of Muon's momentum (docs/recipes.md has the measurement).
+# So few steps of full batches want less of Muon's momentum (docs/recipes-evidence.md has the measurement).
 MOMENTUM_STEPS = 100
 # Seconds of training for each point that hold so many steps on a GPU ten times slower than an H200.
 SOAP_SECONDS = 1e-4
@@ -38,11 +38,12 @@ SOAP_SECONDS = 1e-4
 SMALL_POINTS = 2**13
 # So many steps have the time for small rates, with pictures below SOAP_POINTS too. kodim13 at 128x128, 250 steps, at
 # the pixels and between them: STAF at 3e-3 68.1 and 27.9 dB, at 1e-3 68.9 and 29.3, at 5e-4 74.3 and 32.2; SIREN and
-# FINER gain as much by 5e-4 over 1e-3 (docs/recipes.md).
+# FINER gain as much by 5e-4 over 1e-3 (docs/recipes-evidence.md).
 SMALL_STEPS = 150
 # Muon's rates on pictures suit layers of 128 and 256. Narrower networks want more: at least 0.128 / width, and no more
 # than 4e-3 for that. Photos at 32x32 to 128x128 by STAF, SIREN and FINER of width 16 to 64 end 1 to 12 dB higher, and
-# at 8e-3 some fits fail (docs/recipes.md). The width is read off the parameters: four layers of 128 have so many.
+# at 8e-3 some fits fail (docs/recipes-evidence.md). The width is read from the number of parameters: that of four
+# layers of 128.
 NARROW_PARAMETERS, NARROW_RATE, MOST_NARROW_RATE = 50_000, 1e-3, 4e-3
 # Mini-batches are noisy. With 400 steps of 8,192 pixels on eight 256x256 photos, STAF at 1.5e-3 ends at 44.6 dB in the
 # mean and 41.5 on the worst photo; at 3e-3 two of the eight end below 20 dB.

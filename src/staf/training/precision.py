@@ -9,7 +9,7 @@ from __future__ import annotations
 from staf.ops.linear import ProductPrecision
 from staf.training.recipe import Precision
 
-# The fraction of the steps that may be cheap at no cost in final quality (docs/recipes.md has the measurement).
+# The fraction of the steps that may be cheap at no cost in final quality (measured in docs/recipes-evidence.md).
 CHEAP_FRACTION = 0.5
 
 

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from paper.__main__ import main
+from paper.__main__ import load, main
 from paper.experiments.audio import Audio, AudioRun, plan_of
 from paper.protocols.published import MODELS
 from paper.report.protocol_table import protocol_table
@@ -78,6 +78,8 @@ def test_denoising(here, capsys):
     observed = [r.arrays()["observed"] for r in results]
     assert all(np.array_equal(observed[0], other) for other in observed)
     assert "24.19" in capsys.readouterr().out
+    shown = {(row[0], row[1]) for row in load("denoising").tables(results)[0].rows}
+    assert {("total variation", "-"), ("non-local means", "-"), ("staf", "ours"), ("staf", "released")} <= shown
 
 
 def test_every_network_has_a_plan_under_every_protocol():

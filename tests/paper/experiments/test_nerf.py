@@ -10,7 +10,8 @@ import torch
 
 from paper.data.folder import fill_data
 from paper.data.scenes import ball_scene, open_scene, pack_scene
-from paper.experiments.nerf import PUBLISHED, SceneRun, figure, plan_of, prepared, worst_part
+from paper.experiments.nerf import PUBLISHED, SceneRun, figure, plan_of, prepared, scene_tables, sweep
+from paper.report.scene_views import worst_part
 from paper.runner import RunResult
 from tests.kinds.scene.procedural import write_blender
 
@@ -79,6 +80,24 @@ def test_finers_protocol_has_fewer_smaller_photos_and_wider_layers():
 def test_the_papers_table():
     assert PUBLISHED["lego"]["staf"] == {"psnr": 26.74, "lpips": 0.107}
     assert all(len(row) == 6 for row in PUBLISHED.values())
+
+
+def test_a_folder_named_after_a_scene_has_the_papers_numbers_beside_it(tmp_path):
+    document = {
+        "configuration": {"scene": "nerf_lego400", "model": "staf", "protocol": "ours"}, "metrics": {"psnr": 20.0},
+        "details": {"steps": 2},
+    }  # fmt: skip
+    (table,) = scene_tables([RunResult(tmp_path / "0.json", document)])
+    assert dict(zip(table.columns, table.rows[0], strict=True))["paper: PSNR (dB)"] == "26.74"
+
+
+def test_two_scenes_of_one_name_are_refused():
+    options = argparse.Namespace(
+        scenes=["a/lego", "b/lego"], models=["staf"], protocols=["ours"], seeds=[0], steps=1, seconds=None, rays=8,
+        ray_samples=8,
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="--scenes must differ in name, got 'a/lego' and 'b/lego'"):
+        sweep(options)
 
 
 def test_a_part_of_each_view_is_magnified_where_networks_differ(tmp_path):

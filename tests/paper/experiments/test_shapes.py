@@ -16,7 +16,7 @@ from paper.measures.shape_surfaces import kept_surface, measured, mesh_of, surfa
 from paper.report import surfaces
 from paper.report.protocol_table import published_means
 from paper.report.surfaces import scan_of, surface_figures
-from paper.runner import load_results
+from paper.runner import RunResult, load_results
 from staf.kinds import Shape
 
 COMMON = ["--resolution", "12", "--workers", "1", "--device", "cpu", "--no-progress", "--steps", "3", "--batch", "500"]
@@ -128,14 +128,30 @@ def test_means_of_several_shapes_come_first_with_the_papers_means(here, capsys):
     assert main([*words, "--no-figures", "--shapes", "armadillo.ply", "lucy.ply"]) == 0
     said = capsys.readouterr().out
     assert [line.split(" (")[0] for line in said.splitlines() if "final weights" in line] == [
-        "Means of 2 shapes, final weights",
-        "armadillo, final weights",
-        "lucy, final weights",
+        "Means of 2 shapes at 12 voxels, final weights",
+        "armadillo at 12 voxels, final weights",
+        "lucy at 12 voxels, final weights",
     ], "what is printed has the paper's numbers, with and without a folder's files"
     means = tables(load_results(here / "r", "shapes"))[0]
     row = dict(zip(means.columns, means.rows[0], strict=True))
     assert (row["paper: IoU"], row["paper: Chamfer"]) == ("0.9971", "8.70e-07")
     assert row["runs"] == "2"
+
+
+def test_resolutions_are_not_averaged(tmp_path):
+    results = [
+        RunResult(
+            tmp_path / "x",
+            {
+                "configuration": {"shape": "lucy", "resolution": voxels, "model": "staf", "protocol": "ours"},
+                "metrics": {"iou": iou}, "details": {"steps": 1},
+            },
+        )
+        for voxels, iou in ((512, 0.9), (256, 0.5))
+    ]  # fmt: skip
+    found = tables(results)
+    assert [table.title.split(",")[0] for table in found] == ["lucy at 256 voxels", "lucy at 512 voxels"]
+    assert [table.rows[0][table.columns.index("IoU")] for table in found] == ["0.5000", "0.9000"]
 
 
 def test_means_of_all_four_shapes_are_the_papers_average_column():

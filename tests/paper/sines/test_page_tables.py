@@ -94,6 +94,7 @@ def test_factors_of_omega0_have_columns():
     assert evidence_tables(runs)["sines-omega0-means"].rows[0] == ["frozen sine", "1.50 (0.004)"]
     (table,) = tables([_run("omega0 sound", "frozen sine", [5.0], factor=2.0)])
     assert table.rows == [["frozen sine", "5.00 dB"]], "a run of sound alone has its table"
+    assert "(1 seed; " in table.title
 
 
 def test_narrow_networks_are_first_runs():
@@ -198,7 +199,7 @@ def test_one_number_of_bytes_is_spent_on_bits_or_on_width():
         ["5 sines a layer", "4.50 dB (width 64)", "", "-1.00 ± 0.00", "-1.00 to -1.00", "0 of 2"],
     ]
     (last,) = [row for row in page_tables(runs)["sines-summary"].rows if "7.6 kB" in row[0]]
-    assert (last[1], last[3]) == ("nobody", "-1.00 ±0.00"), "one seed makes nothing clear, on however many signals"
+    assert (last[1], last[3]) == ("none", "-1.00 ±0.00"), "one seed makes nothing clear, on however many signals"
 
 
 def test_a_signal_that_every_fit_ends_at_the_same_value_of_says_nothing():
@@ -212,8 +213,8 @@ def test_a_signal_that_every_fit_ends_at_the_same_value_of_says_nothing():
     [
         ([2, 3, 4.1], [3, 4, 5.3], "**5 a layer**"),
         ([2, 3, 4.1], [2, 3, 4.2], "5 a layer = Omega"),
-        ([0, 4, 4], [1, 1, 1], "nobody"),
-        ([0, 0, 0], [1, 1, 1], "nobody"),
+        ([0, 4, 4], [1, 1, 1], "none"),
+        ([0, 0, 0], [1, 1, 1], "none"),
     ],
 )
 def test_the_first_arm_is_clearly_ahead_of_the_others(omega, sines, first):

@@ -20,7 +20,7 @@ WEIGHTS_PER_SAMPLE = 0.64
 # Samples for each parameter up to which a recording is held. A quarter of a second of a cello (STAF of 48, 32 and 24
 # neurons, 800 steps, CPU, seed 0) ends at 49.9, 33.4 and 24.6 dB with 1.5, 3.3 and 5.7 of them.
 HOLDS = 4
-# Weights for each sample from which on mini-batches gain by a lower rate; docs/recipes.md has what was measured.
+# Weights for each sample from which on mini-batches gain by a lower rate: measured in docs/recipes-evidence.md.
 ROOM = 6
 
 
@@ -65,7 +65,7 @@ def audio_field(
     >>> from types import SimpleNamespace
     >>> second = SimpleNamespace(in_features=1, out_features=1, seconds=1.0, samples=8000, rate=8000)
     >>> field = audio_field("siren", second, torch.Generator().manual_seed(0), hertz=400.0, width=512)
-    >>> 399 < 30 * float(field.layers[0].weight.abs().max()) / (torch.pi * second.seconds) < 400
+    >>> 399 < 30 * float(field.layers[0].weight.detach().abs().max()) / (torch.pi * second.seconds) < 400
     True
     """
     if hertz is None:

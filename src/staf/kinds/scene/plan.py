@@ -108,7 +108,7 @@ def mlp_rate(s: Situation) -> Choice:
 def precision(s: Situation) -> Choice:
     """The precision of matrix products, which is float32 on a CPU in any case."""
     if s.spec.complex_weights:
-        # With omega0 and sigma0 40 values are off by 4% in tf32, and gradients by 10% (docs/kernels.md).
+        # With omega0 and sigma0 40 values are off by 4% in tf32, and gradients by 10% (docs/kernels-evidence.md).
         reason = "" if s.on_cpu else "products in split bfloat16: wavelets make the errors of tf32 larger"
         return Choice(reason, recipe={"precision": "bf16x3"})
     reason = "" if s.on_cpu else "products in tf32: pictures of a scene are far from its limit, near 50 dB"

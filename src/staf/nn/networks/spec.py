@@ -18,7 +18,7 @@ EVERY = "every"
 
 @dataclass(frozen=True)
 class Rates:
-    """Learning rates of a network, by what is trained and how; docs/recipes.md has the evidence.
+    """Learning rates of a network, by what is trained and how; docs/recipes-evidence.md has the evidence.
 
     Args:
         full_batch: Adam and Muon, every step sees all points. Mini-batches get half of it.
