@@ -44,7 +44,7 @@ SEEDS = (0, 1, 2)
 # at 50x50 and 80 steps, Gauss fits the photos at 14.6, 14.6, 15.0 and 17.3 dB with a sigma of 40, 20, 10 and 5, and at
 # 19.2 dB with a sigma of 5 and a rate of 5e-3. WIRE, 48 wide and 50 steps: 13.4 dB with sigma 5, omega0 10 and 5e-3;
 # 15.2 and 15.5 dB with sigma 2, omega0 3 and 1e-2 or 2e-2; 14.3 dB with 4e-2; 64 wide and 150 steps, 21.7 dB with these
-# and 5e-3, 20.6 dB with 2e-3, 20.5 dB with 1e-2 (docs/results/scenes.md). WIRE's own rates are 5e-3 to 1e-2.
+# and 5e-3, 20.6 dB with 2e-3, 20.5 dB with 1e-2 (docs/results/scenes-evidence.md). WIRE's own rates are 5e-3 to 1e-2.
 TRIALS: dict[str, tuple[tuple[float, Row], tuple[float, Row]]] = {
     "staf": ((1e-3, {}), (5e-4, {})),
     "siren": ((5e-4, {}), (1e-3, {})),

@@ -106,6 +106,9 @@ def test_an_mp4_is_written_one_frame_at_a_time(staf, field, monkeypatch):
     assert staf(*words, "-o", "o.mp4").out.strip() == "o.mp4: 3 views of 8x8 pixels"
     with av.open("o.mp4") as film:
         assert len(list(film.decode(video=0))) == 3
+    assert staf(*words, "--size", "9x8", "-o", "odd.mp4").out.strip() == "odd.mp4: 3 views of 8x8 pixels"
+    with av.open("odd.mp4") as film:
+        assert film.streams.video[0].width == 8
     for kept in ("o.gif", "o.npz", "o.png"):
         assert "3 pictures of 8x8 have 192 pixels, more than the 64 that are kept" in staf(*words, "-o", kept).refused()
 

@@ -37,6 +37,12 @@ def test_values_are_those_of_a_radiance_field(name: str):
     assert np.abs(evaluate(describe(field.double()), x.double().numpy()) - expected).max() < 1e-11
 
 
+@pytest.mark.filterwarnings("error")
+def test_colours_of_a_radiance_field_far_from_zero():
+    values = evaluate(g.Graph(4, [g.Radiance(g.COORDINATES)]), np.array([[0.0, -2000.0, 0.0, 2000.0]]))
+    assert values.tolist() == [[1, 0, 0.5, 1]]
+
+
 @pytest.mark.parametrize("inputs", [1, 2, 3])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_values_are_those_of_the_module(name: str, inputs: int):

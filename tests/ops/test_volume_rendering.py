@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from staf.ops import record_backends
-from staf.ops.volume_rendering import Samples, _check, blocks, composite, march, ray_box, visible
+from staf.ops.volume_rendering import Samples, blocks, composite, march, ray_box, visible
 from staf.ops.volume_rendering.reference import composite_reference, march_reference, visible_reference
 
 COUNTS = (0, 1, 5, 40, 70, 33, 2)
@@ -74,21 +74,6 @@ def test_derivatives_of_both_orders(stop):
     assert torch.autograd.gradgradcheck(function, leaves)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"width": torch.zeros(3)}, "width must have one entry for each of 160 samples, got 3"),
-        ({"count": torch.zeros(2, dtype=torch.long)}, "start and count must have the same shape"),
-        ({"background": torch.zeros(2)}, "background must have shape"),
-        ({"stop": 1.0}, "stop must be at least 0 and below 1, got 1.0"),
-    ],
-)
-def test_wrong_arguments_are_named(change, message):
-    names = ("density", "colour", "distance", "width", "start", "count", "background", "stop")
-    with pytest.raises(ValueError, match=message):
-        _check(**(dict(zip(names, (*scene(), 0.0), strict=True)) | change))
-
-
 def rays(count=200):
     generator = torch.Generator().manual_seed(1)
     origin = torch.randn(count, 3, generator=generator)
@@ -139,15 +124,6 @@ def test_the_budget_cuts_the_last_rays():
     assert (cut.start + cut.samples <= 500).all()
 
 
-def test_march_refuses_a_step_or_budget_of_nothing():
-    origin, direction, _ = rays(1)
-    occupied = torch.ones(2, 2, 2, dtype=torch.bool)
-    with pytest.raises(ValueError, match="step must be positive, got 0"):
-        march(origin, direction, *ray_box(origin, direction), occupied, step=0, budget=5)
-    with pytest.raises(ValueError, match="budget must be at least 1 sample, got 0"):
-        march(origin, direction, *ray_box(origin, direction), occupied, step=1.0, budget=0)
-
-
 @pytest.mark.parametrize(
     ("shape", "step", "share"),
     [((16, 16, 16), 0.05, 0.5), ((64, 64, 64), 0.01, 0.03), ((9, 30, 17), 0.05, 0.3), ((4, 4, 4), 0.7, 1.0)],
@@ -191,21 +167,6 @@ def test_what_is_not_visible_changes_little():
     kept = composite(20 * density, colour, distance, width, start, found.samples, background)
     whole = composite(20 * density, colour, distance, width, start, count, background)
     assert (whole.colour - kept.colour).abs().max() < 2e-3
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"stop": 0.0}, "stop must be above 0 and below 1, got 0.0"),
-        ({"budget": 0}, "budget must be at least 1 sample, got 0"),
-    ],
-)
-def test_visible_names_what_is_wrong(change, message):
-    density, _, distance, width, start, count, _ = scene()
-    samples = Samples(distance, torch.zeros(len(distance), dtype=torch.long), start, count)
-    given = {"samples": samples, "density": density, "width": width, "stop": 0.1, "budget": 10} | change
-    with pytest.raises(ValueError, match=message):
-        visible(**given)
 
 
 @pytest.mark.gpu

@@ -70,7 +70,9 @@ def _(step: g.Chebyshev, x: Array) -> Array:
 
 @_apply.register
 def _(step: g.Radiance, x: Array) -> Array:
-    return np.concatenate([np.exp(np.minimum(x[:, :1], LARGEST_LOG_DENSITY)), 1 / (1 + np.exp(-x[:, 1:]))], axis=1)
+    return np.concatenate(
+        [np.exp(np.minimum(x[:, :1], LARGEST_LOG_DENSITY)), 0.5 + 0.5 * np.tanh(0.5 * x[:, 1:])], axis=1
+    )
 
 
 @_apply.register

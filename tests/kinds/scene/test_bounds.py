@@ -181,3 +181,27 @@ def test_the_share_of_rays():
     # The box's near face, two wide and three away, fills a quarter of a picture that is four wide there.
     across = looking_at(torch.tensor([[0.0, -4.0, 0.0]]), torch.zeros(3), angle=1.176, height=6, width=6)
     assert share_of_rays(across) == pytest.approx(0.25, abs=0.05)
+
+
+def test_a_box_of_other_numbers_is_refused(tmp_path):
+    folder = procedural.write_blender(tmp_path, train=2, test=0, size=8)
+    with pytest.raises(SignalError, match=r"a centre of 3 numbers and a positive half side, got centre \(0, 0\) and"):
+        Scene.read(folder, centre=(0, 0))
+    with pytest.raises(SignalError, match="and half 'a'"):
+        Scene.read(folder, half="a")
+
+
+def test_held_out_views_that_miss_the_box_are_noted(tmp_path):
+    folder = procedural.write_blender(tmp_path, train=3, test=2, size=8)
+    assert Scene.read(folder).notes == []
+    path = folder / "transforms_test.json"
+    document = json.loads(path.read_text())
+    for frame in document["frames"]:
+        frame["transform_matrix"][0][3] += 100
+    path.write_text(json.dumps(document))
+    read = Scene.read(folder)
+    (note,) = read.notes
+    assert note.startswith("only 0 % of the rays of the held-out views meet the box around (0, 0, 0)")
+    # Said once for another box too.
+    (note,) = read.changed(half=1.2).notes
+    assert "held-out views meet the box around (0, 0, 0) with half side 1.2" in note

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -88,6 +89,23 @@ def test_upwards_is_the_axis_that_cameras_nearly_agree_on():
     torch.testing.assert_close(upwards(leaning), tilted)
     path = orbit(leaning, 5)
     torch.testing.assert_close(path.positions @ tilted, torch.zeros(5), atol=1e-5, rtol=0)
+
+
+def test_photos_from_straight_above_are_orbited_from_above():
+    turned = torch.tensor([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [1.0, 0.0, 0.0]])
+    ring = torch.tensor([[1.0, 0.0, 4.0], [0.0, 1.0, 4.0], [-1.0, 0.0, 4.0], [0.0, -1.0, 4.0]])
+    each = [
+        looking_at(place[None], place - torch.eye(3)[2], angle=0.7, height=4, width=4, up=up).poses
+        for place, up in zip(ring, turned, strict=True)
+    ]
+    one = looking_at(ring, torch.zeros(3), angle=0.7, height=4, width=4)
+    down = replace(one, poses=torch.cat(each))
+    assert upwards(down).tolist() == [0, 0, 1]
+    path = orbit(down, 6)
+    torch.testing.assert_close(path.positions[:, 2], torch.full((6,), 4.0))
+    # With others that look up, nothing is agreed on.
+    flipped = down.poses @ torch.diag(torch.tensor([1.0, -1.0, -1.0, 1.0]))
+    assert upwards(replace(down, poses=torch.cat([down.poses, flipped]))).tolist() == [0, 0, 1]
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,29 @@ def test_one_of_width_and_height_is_enough(folder):
     assert cameras.centre[0].tolist() == [12, 14]
 
 
+def test_an_angle_of_view_may_be_given_upwards_too(folder):
+    across = 12 / math.tan(0.35)
+    change(folder, lambda d: d.update(camera_angle_y=2 * math.atan(12 / 60)))
+    assert read_views(folder)["train"].cameras.focal[0].tolist() == pytest.approx([across, 60])
+    change(folder, lambda d: d.pop("camera_angle_x"))
+    assert read_views(folder)["train"].cameras.focal[0].tolist() == pytest.approx([60, 60])
+    # A focal length is more exact than an angle.
+    change(folder, lambda d: d.update(fl_y=50.0))
+    assert read_views(folder)["train"].cameras.focal[0].tolist() == pytest.approx([50, 50])
+
+
+def test_photos_that_are_listed_again_are_noted(folder):
+    change(folder, lambda d: d["frames"].append(d["frames"][1]))
+    (note,) = read_views(folder)["train"].notes
+    assert note.startswith("1 of 7 frames list a photo again (frame 6 of transforms_train.json and frame 1 of ")
+
+
+@pytest.mark.parametrize("factor", [0, -1, 2.5, "2", True])
+def test_downscale_is_a_whole_number(folder, factor):
+    with pytest.raises(SignalError, match=f"downscale must be a whole number .*, got {factor!r}"):
+        read_views(folder, downscale=factor)
+
+
 def test_photos_that_do_not_exist_are_left_out_when_asked(folder):
     (folder / "train" / "r_1.png").unlink()
     (folder / "train" / "r_4.png").unlink()
@@ -157,14 +180,21 @@ def test_every_eighth_photo_is_for_testing_unless_the_file_says(tmp_path):
     [
         (lambda d: d["frames"][2].update(file_path="./train/gone"), "frame 2 .*'./train/gone' does not exist"),
         (lambda d: d["frames"][1].update(transform_matrix=[[1, 2], [3, 4]]), "frame 1 .*4x4 or 3x4 .*got shape"),
-        (lambda d: d["frames"][1].update(transform_matrix="x"), "4x4 or 3x4 numbers"),
+        (lambda d: d["frames"][1].update(transform_matrix="x"), "4x4 or 3x4 numbers, got 'x'"),
+        (
+            lambda d: d["frames"][1].update(transform_matrix=[[1, 2], [3]]),
+            "3x4 numbers, got '\\[\\[1, 2\\], \\[3\\]\\]'",
+        ),
         (
             lambda d: d["frames"][0].update(transform_matrix=[[0] * 4] * 3),
             "frame 0 .*got lengths 0, 0, 0 and determinant 0",
         ),
         (lambda d: d["frames"][1].update(transform_matrix=scaled(d, 3.0)), "got lengths 3, 3, 3 and determinant 27"),
         (lambda d: d["frames"][1].update(transform_matrix=scaled(d, -1.0)), "got lengths 1, 1, 1 and determinant -1"),
-        (lambda d: d["frames"][0].update(transform_matrix=[[float("nan")] * 4] * 4), "below 1e[+]18, got nan"),
+        (
+            lambda d: d["frames"][0].update(transform_matrix=[[float("nan")] * 4] * 4),
+            "finite and below 1e[+]18, got nan",
+        ),
         (lambda d: d["frames"][1].update(transform_matrix=[[1e30] * 4] * 4), "frame 1 .*below 1e[+]18, got 1e[+]30"),
         (lambda d: d["frames"][1].update(transform_matrix=[[10**400] * 4] * 4), "frame 1 .*below 1e[+]18, got inf"),
         (lambda d: d["frames"][1].pop("transform_matrix"), "frame 1 of transforms_train.json has no transform_matrix"),
@@ -177,6 +207,9 @@ def test_every_eighth_photo_is_for_testing_unless_the_file_says(tmp_path):
             "frame 1 .*: the last row of transform_matrix must be 0, 0, 0, 1, got .*: the position is its last column",
         ),
         (lambda d: d.update(w=24, h=36), "frame 0 .*: w and h are 24 and 36, and the photo has 24x24 pixels"),
+        (lambda d: d.update(w=-24), "frame 0 of transforms_train.json: w must be positive, got -24"),
+        (lambda d: d.update(h=0), "frame 0 of transforms_train.json: h must be positive, got 0"),
+        (lambda d: d.update(camera_angle_y=0), "camera_angle_y must be between 0 and pi, got 0"),
         (lambda d: d["frames"].clear(), "no photos to fit: the list of frames of transforms_train.json is empty"),
         (lambda d: d["frames"][0].update(file_path="../../../etc/passwd"), "leaves the scene's folder"),
         (lambda d: d["frames"][0].update(file_path="/etc/passwd"), "leaves the scene's folder"),

@@ -126,6 +126,7 @@ def test_metadata_of_strangers_are_checked(change):
     [
         ({"half": 0}, "positive half side"),
         ({"background": (1, 1)}, "background must be three numbers between 0 and 1"),
+        ({"background": "black"}, r"three numbers between 0 and 1, such as \(0, 0, 0\) for black, got 'black'"),
         ({"ray_samples": 0}, "ray_samples must be a whole number"),
         ({"subpixels": 5}, "subpixels must be a whole number between 1 and 4, got 5"),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import PIL.Image
 import pytest
@@ -65,6 +67,11 @@ def test_arrays_keep_depths_and_cameras(tmp_path):
         assert np.array_equal(arrays["pixels"], given.pixels.numpy())
         assert np.array_equal(arrays["depths"], given.depths.numpy())
         assert np.array_equal(arrays["poses"], given.cameras.poses.numpy())
+        assert "distortion" not in arrays
+    lens = torch.tensor([[0.1, 0.0, 0.01, 0.0]]).expand(2, 4)
+    write_views(replace(given, cameras=replace(given.cameras, distortion=lens)), tmp_path / "b.npz")
+    with np.load(tmp_path / "b.npz") as arrays:
+        assert np.array_equal(arrays["distortion"], lens.numpy())
 
 
 def test_depth_pictures_are_lighter_where_it_is_nearer(tmp_path):

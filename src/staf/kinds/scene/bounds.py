@@ -13,7 +13,7 @@ from staf._typing import UInt8
 from staf.kinds.scene.cameras import Cameras, nearest_to_axes, spread
 from staf.kinds.scene.checks import Triple, box
 from staf.kinds.scene.loading import OPAQUE
-from staf.kinds.scene.reading import find_transforms
+from staf.kinds.scene.reading import Views, find_transforms
 from staf.ops.volume_rendering import ray_box
 from staf.signals.errors import SignalError
 
@@ -29,7 +29,7 @@ LEAST_SHARE = 0.1
 CAMERAS, POINTS = 64, 33
 # A box is made larger by this factor until it holds this share of what transparent photos show.
 GROWTH, HELD = 1.1, 0.995
-MISSES = "the rays of the photos meet the box"
+MISSES = "meet the box around"
 POSES = "Poses map a camera's frame to the scene's, and a camera looks along -z with y up (Blender, OpenGL)"
 
 
@@ -49,6 +49,8 @@ def bounds(
     quartile), or all the way where the photos show surroundings. Both are larger where transparent `photos` show
     something beside them.
     """
+    given = box((0, 0, 0) if centre is None else centre, 1 if half is None else half)
+    centre, half = None if centre is None else given[0], None if half is None else given[1]
     is_blender = "train" in find_transforms(folder) and not surrounded and _look_at_the_origin(cameras)
     is_found = centre is None and not is_blender
     if centre is None:
@@ -103,15 +105,20 @@ def _looked_at(cameras: Cameras) -> list[float]:
     return point.tolist()
 
 
-def box_notes(cameras: Cameras, centre: Triple, half: float, *, refuse: bool = False) -> list[str]:
-    """A sentence where few rays of the photos meet the box; with `refuse`, an error where none does."""
-    share = share_of_rays(_moved(cameras, centre, half))
-    where = f"around ({', '.join(f'{round(value, 6) + 0.0:g}' for value in centre)}) with half side {half:g}"
-    if share == 0 and refuse:
-        raise SignalError(f"none of {MISSES} {where}, so that there is nothing to fit: {_ask()}")
-    if share >= LEAST_SHARE:
-        return []
-    return [f"only {100 * share:.2g} % of {MISSES} {where}, and only what is in it is fitted: {_ask()}"]
+def box_notes(train: Views, test: Views | None, centre: Triple, half: float, *, refuse: bool = False) -> list[str]:
+    """Sentences where few rays of the photos or held-out views meet the box; with `refuse`, an error if no photo's."""
+    where = f"({', '.join(f'{round(value, 6) + 0.0:g}' for value in centre)}) with half side {half:g}"
+    notes = []
+    for views, of in ((train, "photos"), (test, "held-out views")):
+        share = 1.0 if views is None else share_of_rays(_moved(views.cameras, centre, half))
+        if share == 0 and refuse and views is train:
+            raise SignalError(f"none of the rays of the {of} {MISSES} {where}, so there is nothing to fit: {_ask()}")
+        if share < LEAST_SHARE:
+            notes.append(
+                f"only {100 * share:.2g} % of the rays of the {of} {MISSES} {where}, and only what is in it is fitted: "
+                f"{_ask()}"
+            )
+    return notes
 
 
 def _moved(cameras: Cameras, centre: Sequence[float], half: float) -> Cameras:

@@ -18,6 +18,8 @@ MOST_CAMERAS, LONGEST_SIDE = 100_000, 2**15
 MOST_PIXELS = 2**26
 # The cosine of 25 degrees: cameras spread over a half-sphere at random lean by less.
 NEARLY_AN_AXIS = 0.906
+# Directions whose mean is shorter than this agree on nothing.
+LEAST_AGREED = 0.1
 
 
 @dataclass(frozen=True)
@@ -252,10 +254,14 @@ def orbit(cameras: Cameras, count: int, towards: Float[Tensor, " 3"] | None = No
 def upwards(cameras: Cameras) -> Float[Tensor, " 3"]:
     """The mean direction that points upwards in the pictures, or the axis of the scene that is nearly that.
 
+    Photos that are turned in all ways, such as those from straight above, have none: then the cameras are above.
+
     >>> upwards(looking_at(3 * torch.eye(3)[:2], torch.zeros(3), angle=0.7, height=8, width=8)).tolist()
     [0.0, 0.0, 1.0]
     """
-    mean = torch.nn.functional.normalize(cameras.poses[:, :, 1].mean(0), dim=0)
+    of_pictures, backwards = cameras.poses[:, :, 1:3].mean(0).unbind(1)
+    agreed = [mean for mean in (of_pictures, backwards) if float(mean.norm()) > LEAST_AGREED]
+    mean = torch.nn.functional.normalize(agreed[0], dim=0) if agreed else torch.eye(3).to(backwards)[2]
     axis = int(mean.abs().argmax())
     if float(mean.abs()[axis]) > NEARLY_AN_AXIS:
         return torch.eye(3).to(mean)[axis] * mean[axis].sign()

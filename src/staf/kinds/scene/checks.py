@@ -20,18 +20,30 @@ def box(centre: Sequence[float], half: float) -> tuple[Triple, float]:
     >>> box([0, 0, 1], 2)
     ((0.0, 0.0, 1.0), 2.0)
     """
-    numbers = [float(value) for value in (*centre, half)]
+    numbers = _numbers([*centre, half])
     if len(numbers) != 4 or not all(map(math.isfinite, numbers)) or numbers[3] <= 0:
-        raise SignalError(f"the box must have a centre of 3 numbers and a positive half side, got {numbers}")
+        raise SignalError(
+            f"the box must have a centre of 3 numbers and a positive half side, got centre {centre!r} and half {half!r}"
+        )
     return (numbers[0], numbers[1], numbers[2]), numbers[3]
 
 
 def colour(values: Sequence[float]) -> Triple:
     """Red, green and blue between 0 and 1."""
-    numbers = [float(value) for value in values]
+    numbers = _numbers(values)
     if len(numbers) != 3 or not all(0 <= value <= 1 for value in numbers):
-        raise SignalError(f"background must be three numbers between 0 and 1, got {list(values)}")
+        raise SignalError(
+            f"background must be three numbers between 0 and 1, such as (0, 0, 0) for black, got {values!r}"
+        )
     return numbers[0], numbers[1], numbers[2]
+
+
+def _numbers(values: Sequence[float]) -> list[float]:
+    """The values as floats, or none where they are not numbers."""
+    try:
+        return [float(value) for value in values]
+    except (TypeError, ValueError):
+        return []
 
 
 def whole(name: str, value: int) -> int:

@@ -101,6 +101,9 @@ def _lens(document: Mapping[str, object], frame: Frame, height: int, width: int)
         )
     # Intrinsics are for pictures of size w x h, which need not be the size of those on disk.
     wide, high = number("w"), number("h")
+    for name, size in (("w", wide), ("h", high)):
+        if size is not None and not size > 0:
+            raise SignalError(f"{frame.where}: {name} must be positive, got {size:g}")
     scale_x = width / wide if wide else height / high if high else 1.0
     scale_y = height / high if high else scale_x
     if not abs(scale_y / scale_x - 1) <= 2 / min(width, height):
@@ -108,18 +111,25 @@ def _lens(document: Mapping[str, object], frame: Frame, height: int, width: int)
             f"{frame.where}: w and h are {wide:g} and {high:g}, and the photo has {width}x{height} pixels, which is "
             "another shape: give focal lengths and centre for the photo as it is shown upright"
         )
-    horizontal = number("fl_x")
-    angle = number("camera_angle_x")
-    if horizontal is None:
-        if angle is None:
-            raise SignalError(f"{frame.where}: neither fl_x nor camera_angle_x is given: the focal length is not known")
-        if not 0 < angle < math.pi:
-            raise SignalError(f"{frame.where}: camera_angle_x must be between 0 and pi, got {angle:g}")
-        focal_x = width / 2 / math.tan(angle / 2)
-    else:
-        focal_x = horizontal * scale_x
-    vertical = number("fl_y")
-    focal_y = focal_x if vertical is None else vertical * scale_y
+
+    def focal(axis: str, pixels: int, scale: float) -> float | None:
+        length, angle = number(f"fl_{axis}"), number(f"camera_angle_{axis}")
+        if length is not None:
+            return length * scale
+        if angle is not None and not 0 < angle < math.pi:
+            raise SignalError(f"{frame.where}: camera_angle_{axis} must be between 0 and pi, got {angle:g}")
+        return None if angle is None else pixels / 2 / math.tan(angle / 2)
+
+    horizontal, vertical = focal("x", width, scale_x), focal("y", height, scale_y)
+    if horizontal is None and vertical is None:
+        raise SignalError(
+            f"{frame.where}: the focal length is not known: give fl_x (in pixels) or camera_angle_x (in radians)"
+        )
+    # Pixels are square where one of the two is given.
+    focal_x = vertical if horizontal is None else horizontal
+    focal_y = horizontal if vertical is None else vertical
+    assert focal_x is not None
+    assert focal_y is not None
     if not (focal_x > 0 and focal_y > 0):
         raise SignalError(f"{frame.where}: focal lengths must be positive, got {focal_x:g} and {focal_y:g}")
     across, down = number("cx"), number("cy")

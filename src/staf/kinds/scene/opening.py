@@ -47,6 +47,6 @@ def opened(
     behind, surrounded = background_of(train.pixels)
     cut_out = train.pixels if train.pixels.shape[-1] == 4 else None
     middle, side = bounds(folder, train.cameras, centre=centre, half=half, surrounded=surrounded, photos=cut_out)
-    notes = [*train.notes, *box_notes(train.cameras, middle, side, refuse=True)]
+    notes = [*train.notes, *box_notes(train, test, middle, side, refuse=True)]
     notes += [SURROUNDED] * surrounded + [NONE_HELD_OUT] * (test is None)
     return Opened(train, test, middle, side, behind if background is None else background, notes)

@@ -35,12 +35,12 @@ CELLS_PER_PIXEL, LEAST_CELLS = 2.0, 128
 # A long fit on a GPU has four rays for each pixel or, where samples of a ray are farther apart than pixels, four times
 # the pixels in a step; it is long from this many seconds per pixel of the photos on. Views of lego's validation
 # split, H200: at 400x400, 34 s, four rays show 36.6 dB and more pixels 36.3 dB; at 800x800, 55 s, four rays show
-# 35.3 dB, more pixels 36.0 dB and neither 35.5 dB (docs/results/scenes.md).
+# 35.3 dB, more pixels 36.0 dB and neither 35.5 dB (docs/results/scenes-evidence.md).
 LONG_SECONDS = {"rays": 2e-6, "pixels": 8e-7}
 MORE_PIXELS = 4
 # Samples along the diagonal of the box, at most and at least. One for each pixel's side are enough; for photos of
 # 400x400 these are the paper's 1,024. A CPU gets further with few: of lego's photos at 100x100 that were left out it
-# shows 21.7 dB after 30 s with 256 samples, and 18.7 dB with 1,024 (docs/results/scenes.md).
+# shows 21.7 dB after 30 s with 256 samples, and 18.7 dB with 1,024 (docs/results/scenes-evidence.md).
 MOST_SAMPLES, LEAST_SAMPLES = {"cpu": 256, "cuda": 1024}, 64
 # Steps of a fit whose budget leaves them open, by network and device.
 STEPS = {"radiance_grid": {"cpu": 1000, "cuda": 10_000}, "radiance": {"cpu": 1000, "cuda": 20_000}}

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from staf.kinds.scene.cameras import Cameras
+from staf.kinds.scene.checks import whole
 from staf.kinds.scene.intrinsics import LARGEST, Frame, cameras_of, picture_size
 from staf.kinds.scene.loading import check_pixels, load_photos, smaller
 from staf.kinds.scene.splits import SPLITS, check_apart, split_frames
@@ -103,8 +104,7 @@ def read_views(
         )
     if "train" not in files and "all" not in files:
         raise SignalError("it has no transforms_train.json: there are no photos to fit")
-    if downscale < 1:
-        raise SignalError(f"downscale must be a whole number of at least 1, got {downscale}")
+    whole("downscale", downscale)
     found: dict[str, list[Frame]] = {}
     documents: dict[str, Mapping[str, object]] = {}
     for split, path in files.items():
@@ -152,14 +152,22 @@ def _present(splits: Mapping[str, Sequence[Frame]], *, skip_missing: bool) -> tu
 
 
 def _notes(frames: Sequence[Frame]) -> tuple[str, ...]:
-    """A sentence where frames have masks, because what those leave out is fitted too."""
+    """Sentences on frames with masks, because what those leave out is fitted too, and on photos listed repeatedly."""
+    notes = []
     masked = [frame for frame in frames if frame.numbers.get("mask_path")]
-    if not masked:
-        return ()
-    return (
-        f"{len(masked)} of {len(frames)} photos have a mask (mask_path of {masked[0].where}), which is not used: "
-        "make what it leaves out transparent in the photos",
-    )
+    if masked:
+        notes.append(
+            f"{len(masked)} of {len(frames)} photos have a mask (mask_path of {masked[0].where}), which is not used: "
+            "make what it leaves out transparent in the photos"
+        )
+    first: dict[Path, Frame] = {}
+    repeated = [frame for frame in frames if first.setdefault(frame.path, frame) is not frame]
+    if repeated:
+        notes.append(
+            f"{len(repeated)} of {len(frames)} frames list a photo again ({repeated[0].where} and "
+            f"{first[repeated[0].path].where}), which then counts more than others: list each photo once"
+        )
+    return tuple(notes)
 
 
 def read_cameras(path: Path, *, height: int, width: int) -> Cameras:
@@ -221,10 +229,13 @@ def _matrix(value: object, where: str) -> np.ndarray:
         # Digits of JSON make whole numbers of any size.
         matrix = np.full((4, 4), np.inf)
     if matrix.shape not in ((4, 4), (3, 4)):
-        raise SignalError(f"{where}: transform_matrix must be 4x4 or 3x4 numbers, got shape {matrix.shape}")
+        found = f"shape {matrix.shape}" if matrix.size else repr(str(value)[:40])
+        raise SignalError(f"{where}: transform_matrix must be 4x4 or 3x4 numbers, got {found}")
     beyond = matrix[~(np.abs(matrix) < LARGEST)]
     if len(beyond):
-        raise SignalError(f"{where}: numbers of transform_matrix must be below {LARGEST:g}, got {beyond[0]:g}")
+        raise SignalError(
+            f"{where}: numbers of transform_matrix must be finite and below {LARGEST:g}, got {beyond[0]:g}"
+        )
     if len(matrix) == 4 and not np.allclose(matrix[3], (0, 0, 0, 1), atol=LOOSEST):
         last = ", ".join(f"{value:.3g}" for value in matrix[3])
         raise SignalError(

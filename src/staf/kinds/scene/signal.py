@@ -160,7 +160,7 @@ class Scene(Signal):
         )
         if self._train is not None and (scene.centre, scene.half) != (self.centre, self.half):
             scene.notes = [note for note in self.notes if MISSES not in note]
-            scene.notes += box_notes(self._train.cameras, scene.centre, scene.half)
+            scene.notes += box_notes(self._train, self.test, scene.centre, scene.half)
         scene.background = self.background if background is None else checks.colour(background)
         scene.ray_samples = self.ray_samples if ray_samples is None else checks.whole("ray_samples", ray_samples)
         scene.subpixels = self.subpixels if subpixels is None else checks.subpixels(subpixels)
@@ -373,7 +373,7 @@ class Scene(Signal):
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the pictures: PNG, JPEG, TIFF or WebP (several on one sheet), GIF or MP4 (as a video), or NPZ.
 
-        An NPZ has `pixels`, `poses`, `focal`, `centre` and, of rendered views, `depths`.
+        An NPZ has `pixels`, `poses`, `focal`, `centre`, `distortion` of a lens and, of rendered views, `depths`.
         """
         from staf.kinds.scene.writing import write_views
 

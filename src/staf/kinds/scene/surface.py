@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from staf.kinds.scene.rendering import in_few_sizes
 from staf.kinds.scene.updates import density_of
 from staf.kinds.shape.frame import Frame
 from staf.kinds.shape.mesh import Mesh
@@ -51,7 +52,8 @@ def surface_of(
         inside = occupied.reshape(-1)[cell_index(points, occupied.shape)].nonzero()[:, 0]
         taken = torch.zeros(len(points), device=device)
         if len(inside):
-            taken[inside] = -torch.expm1(-density_of(predict, points[inside]).float() * (2 * LENGTH))
+            density = in_few_sizes(lambda some: density_of(predict, some), points[inside])
+            taken[inside] = -torch.expm1(-density.float() * (2 * LENGTH))
         return taken[:, None]
 
     counts = (resolution, resolution, resolution)

@@ -189,7 +189,10 @@ class SceneView(View[Scene]):
         else:
             shown = self.signal.render(predict, path=cameras, subpixels=subpixels, device=device)
             write_views(shown.train, path, depth=depth)
-        return {"views": len(cameras), "width": cameras.width, "height": cameras.height}
+        # The sides of an MP4 are even.
+        odd = 2 if path.suffix.lower() == ONE_BY_ONE else 1
+        width, height = (side - side % odd for side in (cameras.width, cameras.height))
+        return {"views": len(cameras), "width": width, "height": height}
 
     def size_in_words(self, size: Mapping[str, int]) -> str:
         if "views" not in size:

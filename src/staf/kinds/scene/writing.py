@@ -89,6 +89,8 @@ def depth_pictures(views: Views) -> np.ndarray:
 def _write_arrays(views: Views, path: Path) -> Path:
     cameras = views.cameras
     arrays = {name: getattr(cameras, name).numpy() for name in ("poses", "focal", "centre")}
+    if cameras.distortion is not None:
+        arrays["distortion"] = cameras.distortion.numpy()
     if views.depths is not None:
         arrays["depths"] = views.depths.numpy()
     with atomic_path(path) as temporary, open(temporary, "wb") as file:

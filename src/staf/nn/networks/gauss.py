@@ -51,7 +51,7 @@ SPEC = NetworkSpec(
         "denoising": Settings(2.29e-4, constants={"sigma": 5.7}),
     },
     scene={
-        # With the published sigma of 40 a short fit stays fog (docs/results/scenes.md).
+        # With the published sigma of 40 a short fit stays fog (docs/results/scenes-evidence.md).
         "radiance": Settings(4e-3, constants={"activation": "gauss", "sigma": 5.0}),
         "radiance_grid": Settings(2e-3, constants={"activation": "gauss"}),
     },

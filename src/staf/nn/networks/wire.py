@@ -91,7 +91,7 @@ SPEC = NetworkSpec(
         "denoising": Settings(4.92e-3, constants={"omega0": 3.28, "hidden_omega0": 3.28, "sigma0": 4.02}),
     },
     scene={
-        # With the published 40 and 40 a short fit stays fog (docs/results/scenes.md).
+        # With the published 40 and 40 a short fit stays fog (docs/results/scenes-evidence.md).
         "radiance": Settings(5e-3, constants={"activation": "wire", "omega0": 3.0, "sigma": 2.0}),
         "radiance_grid": Settings(2e-3, constants={"activation": "wire"}),
     },

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from staf._typing import Bool, Float, Int
 from staf.ops.backend import choose, note
-from staf.ops.checks import check_floating
+from staf.ops.volume_rendering.checks import check_cells, check_composite, check_devices, check_rays, check_samples
 from staf.ops.volume_rendering.reference import (
     cell_index,
     composite_reference,
@@ -74,7 +74,7 @@ def composite(
     ...           torch.zeros(2))
     Rendered(colour=tensor([[1.0000, 0.5000]]), opacity=tensor([1.]), depth=tensor([2.]))
     """
-    _check(density, colour, distance, width, start, count, background, stop)
+    check_composite(density, colour, distance, width, start, count, background, stop)
     fused = (
         choose("composite", density) == "triton"
         and all(t.dtype == torch.float32 for t in (colour, distance, width, background))
@@ -120,6 +120,8 @@ def march(
         raise ValueError(f"budget must be at least 1 sample, got {budget}")
     if offset is None:
         offset = torch.full_like(near, 0.5)
+    check_rays(origin, direction, near=near, far=far, offset=offset)
+    check_cells(occupied, origin)
     given = (origin, direction, near, far, occupied, step, budget, offset)
     chosen = choose("march", origin)
     if chosen == "triton":
@@ -151,12 +153,8 @@ def visible(
         raise ValueError(f"stop must be above 0 and below 1, got {stop}")
     if budget < 1:
         raise ValueError(f"budget must be at least 1 sample, got {budget}")
-    check_floating("density", density)
-    for name, tensor in (("density", density), ("width", width)):
-        if len(tensor) != len(samples.distance):
-            raise ValueError(
-                f"{name} must have one entry for each of {len(samples.distance)} samples, got {len(tensor)}"
-            )
+    check_samples(distance=samples.distance, density=density, width=width)
+    check_devices(density=density, ray=samples.ray, start=samples.start, samples=samples.samples)
     given = (density.detach(), width.detach(), *samples, stop, budget)
     if choose("visible", density) == "triton" and density.dtype == width.dtype == torch.float32:
         from staf.ops.volume_rendering import triton
@@ -176,6 +174,7 @@ def ray_box(
     >>> ray_box(o, d)
     (tensor([2., 0.]), tensor([4., 0.]))
     """
+    check_rays(origin, direction)
     # A direction along a face gives infinities of either sign, and 0/0 on the face itself, which counts as inside.
     one = ((-1 - origin) / direction).nan_to_num(nan=-torch.inf, posinf=torch.inf, neginf=-torch.inf)
     other = ((1 - origin) / direction).nan_to_num(nan=torch.inf, posinf=torch.inf, neginf=-torch.inf)
@@ -183,25 +182,3 @@ def ray_box(
     near, far = enter.clamp(min=closest), leave.clamp(min=closest)
     missed = ~(near < far)
     return near.masked_fill(missed, closest), far.masked_fill(missed, closest)
-
-
-def _check(
-    density: Tensor,
-    colour: Tensor,
-    distance: Tensor,
-    width: Tensor,
-    start: Tensor,
-    count: Tensor,
-    background: Tensor,
-    stop: float,
-) -> None:
-    for name, tensor in (("density", density), ("colour", colour), ("distance", distance), ("width", width)):
-        check_floating(name, tensor)
-        if len(tensor) != len(density):
-            raise ValueError(f"{name} must have one entry for each of {len(density)} samples, got {len(tensor)}")
-    if start.shape != count.shape:
-        raise ValueError(f"start and count must have the same shape, got {tuple(start.shape)} and {tuple(count.shape)}")
-    if background.shape != colour.shape[1:]:
-        raise ValueError(f"background must have shape {tuple(colour.shape[1:])}, got {tuple(background.shape)}")
-    if not 0 <= stop < 1:
-        raise ValueError(f"stop must be at least 0 and below 1, got {stop}")
