@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 import torch
 
-from staf.analysis import Spectrum, alignment, ntk_spectrum
+from staf.analysis import alignment, ntk_spectrum
 from staf.analysis.spectrum import count_for
 
 
@@ -63,13 +61,6 @@ def test_alignment_is_the_share_of_energy() -> None:
     assert cumulative[6] == pytest.approx(expected)
     assert cumulative[-1] == pytest.approx(1)
     assert count_for(cumulative, 2.0) is None
-
-
-def test_a_spectrum_goes_through_a_file() -> None:
-    spectrum = ntk_spectrum(kernel(6), 2)
-    back = Spectrum.from_plain(json.loads(json.dumps(spectrum.to_plain())))
-    assert np.array_equal(back.eigenvalues, spectrum.eigenvalues)
-    assert np.array_equal(back.eigenvectors, spectrum.eigenvectors)
 
 
 def test_refusals() -> None:

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from staf.analysis.selection import module_of
+from staf.analysis.spectrum import Array
 from staf.signals.grid import Convention, coordinates
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

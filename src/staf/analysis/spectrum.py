@@ -10,7 +10,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from staf._documents import Document
 from staf._typing import Float
 
 Array = NDArray[np.float64]
@@ -53,14 +52,6 @@ class Spectrum:
         peaks = np.abs(columns).argmax(0)
         signs = np.sign(columns[peaks, np.arange(columns.shape[1])])
         return (columns * signs).T.reshape(-1, *shape)
-
-    def to_plain(self) -> Document:
-        """Lists, for a file."""
-        return {"eigenvalues": self.eigenvalues.tolist(), "eigenvectors": self.eigenvectors.tolist()}
-
-    @classmethod
-    def from_plain(cls, data: Document) -> Spectrum:
-        return cls(np.array(data["eigenvalues"], dtype=float), np.array(data["eigenvectors"], dtype=float))
 
 
 def ntk_spectrum(kernel: Float[Tensor, "m m"], count: int | None = None) -> Spectrum:
