@@ -25,13 +25,6 @@ def test_the_spectrum_rebuilds_the_kernel() -> None:
     assert 1 < spectrum.effective_rank < 12
 
 
-def test_count_keeps_the_first_eigenvectors() -> None:
-    few, all_of_them = ntk_spectrum(kernel(), 4), ntk_spectrum(kernel())
-    assert few.eigenvectors.shape == (30, 4)
-    assert len(few.eigenvalues) == 30
-    assert np.array_equal(few.eigenvectors, all_of_them.eigenvectors[:, :4])
-
-
 def test_float32_kernels_are_decomposed_in_float64() -> None:
     spectrum = ntk_spectrum(kernel().float())
     assert spectrum.eigenvalues.dtype == np.float64
