@@ -99,7 +99,7 @@ class InverseProblem:
         generator: torch.Generator | None = None,
         convention: Convention = "centres",
         held_out: float = 0.0,
-    ) -> InverseProblem:
+    ) -> Self:
         """The problem whose observation is A `truth`, with `noise` drawn from `generator` in units of the value range.
 
         The operator's grid must be the truth's own.
@@ -112,7 +112,7 @@ class InverseProblem:
             fitted = noise(fitted, generator)
         constant = operator.A(torch.ones(truth.out_features, *operator.input_shape))
         observation = transform.offset * constant + transform.scale * fitted
-        return InverseProblem(
+        return cls(
             truth,
             operator,
             observation,
@@ -121,6 +121,10 @@ class InverseProblem:
             held_out=held_out,
             generator=generator,
         )
+
+    def coarser(self, share: float) -> Signal:
+        """What a plan looks at where observations along a side are this share of the samples: rates follow them."""
+        return self.signal.empty(tuple(max(1, round(size * share)) for size in self.signal.shape))
 
     @property
     def points(self) -> int:

@@ -50,9 +50,7 @@ class MagneticResonance(InverseProblem):
     ) -> None:
         super().__init__(signal, operator, observation, truth=truth)
         self.held_out_index, self.train_index = held_out_frequencies(operator, held_out, generator)
-        # Rates follow how many observations there are along a side, not how many pixels.
-        share = math.sqrt(min(1.0, operator.coils * len(operator.index) / signal.points))
-        self.observed = signal.empty(tuple(max(1, round(size * share)) for size in signal.shape))
+        self.observed = self.coarser(math.sqrt(min(1.0, operator.coils * len(operator.index) / signal.points)))
 
     @classmethod
     def simulated(

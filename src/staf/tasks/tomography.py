@@ -68,9 +68,8 @@ class Tomography(InverseProblem):
         cells = math.prod(size * side for size, side in zip(operator.input_shape, operator.spacing, strict=True))
         self._judged_scale = math.sqrt(math.pi * seen / cells)
         self.held_out_index, self.train_index = held_out_views(operator.output_shape, held_out, generator)
-        # Rates follow how many observations there are along a side, not how many cells.
-        share = min(1.0, math.prod(operator.output_shape) / signal.points) ** (1 / signal.in_features)
-        self.observed = signal.empty(tuple(max(1, round(size * share)) for size in signal.shape))
+        share = min(1.0, math.prod(operator.output_shape) / signal.points)
+        self.observed = self.coarser(share ** (1 / signal.in_features))
 
     @classmethod
     def simulated(
