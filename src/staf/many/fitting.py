@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from staf._documents import Entries
 from staf.api import Fit, as_callbacks, choose_device
 from staf.many.groups import Share, capacity, fit_group, together
 from staf.many.plans import Job, PlanBy, Planner
@@ -78,7 +79,7 @@ def fit_many(
     at_once: int | None = None,
     shards: bool = False,
     cluster: str | None = None,
-    tags: Sequence[Mapping[str, Any]] | None = None,
+    tags: Sequence[Entries] | None = None,
     progress: bool | None = None,
 ) -> ManyFits:
     """Fit one network to each signal, many at once; each result equals that of `staf.fit` with the same plan.

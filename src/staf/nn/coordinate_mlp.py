@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from staf import ops
+from staf._documents import Document
 from staf._typing import Float
 from staf.nn.activations import Finer, Gauss, Sine
 from staf.nn.arguments import Depth, Size, check
@@ -43,7 +44,7 @@ class CoordinateMLP(nn.Module):
     torch.Size([10, 3])
     """
 
-    architecture: dict[str, Any]
+    architecture: Document
 
     def __init__(
         self,

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from staf._documents import Entries
 from staf.nn.networks import NetworkSpec
 from staf.planning.situation import Choice, Situation
 from staf.planning.spectrum import audio_detail, grid_detail, shown_signal
@@ -104,7 +104,7 @@ def at_pitch(spec: NetworkSpec, recording: Any, hertz: float, why: str = "as giv
     )
 
 
-def from_settings(arguments: Mapping[str, Any]) -> Choice:
+def from_settings(arguments: Entries) -> Choice:
     """The choice of a restoration: slower first layers than those of a reconstruction."""
     return _told(arguments, ", so that the field stays smooth between what is seen")
 
@@ -162,7 +162,7 @@ def first_hertz(signal: Any, seconds: float, cycles: float = CYCLES, width: int 
     return max(min(wanted, quarter, covered), min(LOWEST_HERTZ, quarter)), why
 
 
-def _told(arguments: Mapping[str, Any], why: str) -> Choice:
+def _told(arguments: Entries, why: str) -> Choice:
     said = ", ".join(f"{name} {value:g}" for name, value in arguments.items())
     return Choice(said + why if said else "", arguments=arguments)
 

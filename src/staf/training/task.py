@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
+
+from staf._documents import Document
 
 
 class Batch(NamedTuple):
@@ -60,7 +62,7 @@ class Task(Protocol):
         """Metrics of one forward pass over all points, clamped; `predict` maps coordinates to values."""
         ...
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Document:
         """JSON-able data that a saved field needs to render without the signal."""
         ...
 
