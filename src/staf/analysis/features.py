@@ -42,7 +42,7 @@ class LayerMaps:
 
 
 def activation_maps(
-    field: Any,
+    field: nn.Module,
     shape: Sequence[int],
     *,
     neurons: int = 8,

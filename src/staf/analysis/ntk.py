@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Collection
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +19,7 @@ Outputs = Literal["sum", "channels", "full"]
 
 
 def empirical_ntk(
-    field: Any,
+    field: nn.Module,
     coordinates: Float[Tensor, "n d"],
     *,
     outputs: Outputs = "sum",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -179,7 +179,7 @@ def activated(layer: nn.Module, activation: nn.Module, z: Tensor) -> Tensor:
     return cast(Tensor, activation(layer(z)))
 
 
-def _width(encoding: nn.Module) -> Any:
+def _width(encoding: nn.Module) -> object:
     width = getattr(encoding, "out_features", None)
     if width is None:
         raise TypeError(f"encoding must have out_features, got {encoding!r}")

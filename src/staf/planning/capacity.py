@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
+import numpy as np
 import torch
 from torch.nn import functional
 
@@ -143,7 +143,7 @@ def _cell(s: Situation, shape: tuple[int, ...]) -> tuple[int, str | None]:
     return 1, f"reduced {cell} times the picture keeps {loss:.1f} dB only" if losses else None
 
 
-def reduction_losses(pixels: Any) -> dict[int, float]:
+def reduction_losses(pixels: np.ndarray) -> dict[int, float]:
     """PSNR of a picture (h, w, c) that is reduced k times by area means and enlarged bilinearly, for k = 8, 4, 2.
 
     It is looked at in 16 patches of 512 pixels a side, spread evenly; k that do not fit into the picture are left out.
