@@ -233,6 +233,6 @@ def _figure(rows: int, columns: int, width: float, height: float, **options: Any
     return figure, figure.subplots(rows, columns, **options)
 
 
-def _smooth(values: np.ndarray, steps: int = 9) -> np.ndarray:
-    padded = np.pad(values, steps // 2, mode="edge")
-    return np.convolve(padded, np.full(steps, 1 / steps), mode="valid")
+def _smooth(values: np.ndarray) -> np.ndarray:
+    """Means of nine neighbours."""
+    return np.convolve(np.pad(values, 4, mode="edge"), np.full(9, 1 / 9), mode="valid")

@@ -249,7 +249,7 @@ def _without(
     return task.judged(operator.A(solved)).cpu().flatten(1)[:, part].T
 
 
-def squared_norm(operator: LinearOperator, turns: int = 20) -> float:
+def squared_norm(operator: LinearOperator) -> float:
     """The largest eigenvalue of A_adjoint A, a little overestimated.
 
     >>> round(squared_norm(Mask(torch.tensor([True, False, True]))), 2)
@@ -257,7 +257,7 @@ def squared_norm(operator: LinearOperator, turns: int = 20) -> float:
     """
     x = torch.rand(operator.input_shape, generator=torch.Generator().manual_seed(0)) + 0.1
     size = x.new_zeros(())
-    for _ in range(turns):
+    for _ in range(20):
         x = operator.A_adjoint(operator.A(x / x.norm()))
         size = x.norm()
     return 1.05 * float(size)
