@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 def check_pair(prediction: Tensor, target: Tensor) -> None:
-    """Refuse what is no tensor, and two shapes.
+    """Refuse what is not a tensor, and tensors of different shapes.
 
     >>> import torch
     >>> check_pair(torch.zeros(2), torch.zeros(3))

@@ -132,8 +132,8 @@ class CoordinateMLP(nn.Module):
         return ops.fixed_network(*arguments) if is_fixed_fused(*arguments) else None
 
     def sine_layers(self, coordinates: Tensor) -> list[ops.SineLayer] | None:
-        """Weights, biases and sinusoids of all layers, if a GPU gains by computing them as one operation and nobody
-        looks between them.
+        """Weights, biases and sinusoids of all layers; None if a GPU does not gain by computing them as one operation,
+        or if a module has hooks.
         """
         if not {type(module) for module in self.activations} <= {SineSeries, Sine}:
             return None

@@ -20,7 +20,7 @@ from staf.planning.spectrum import audio_detail, grid_detail, shown_signal
 # omega0 = OMEGA0_PER_ROOT sqrt(mean frequency), within the ends. More than a quarter of (side + mean frequency) fits
 # the pixels as well and is noise between them, and of few pixels more than a hundredth of the side squared. Beyond 100
 # nothing is gained: at 512x512, 500 steps of SOAP, train_00 and train_02 of DIV2K end at 36.3 dB with 138 and 143, at
-# 36.6 with 70% of that and at 36.7 with half, and at 26.9, 28.7 and 30.0 dB between.
+# 36.6 with 70% of that and at 36.7 with half; between the pixels at 26.9, 28.7 and 30.0 dB.
 OMEGA0_PER_ROOT = 7.0
 OMEGA0_PER_SIDE = 0.25
 OMEGA0_PER_SQUARE = 0.01

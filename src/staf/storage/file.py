@@ -112,7 +112,7 @@ class FieldMetadata:
 
 
 def _is_number(value: object) -> bool:
-    """Whether a measure is one; that of a perfect fit is infinite."""
+    """Whether a measure is a number, which may be infinite (a perfect fit)."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 

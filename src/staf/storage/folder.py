@@ -24,7 +24,7 @@ LONGEST_FILE_NAME = 200
 
 
 def listed_names(document: Any) -> list[str]:
-    """The names of the fields that an index lists, each that of a file; a ValueError for what is no index."""
+    """The names of the fields that an index lists, each that of a file; a ValueError if it is not an index."""
     fields = Record(document).get("fields")
     if not isinstance(fields, dict):
         raise ValueError("fields must be data by name")
@@ -61,7 +61,7 @@ class FieldFolder:
 
     @classmethod
     def for_run(cls, path: str | os.PathLike[str], *, resume: bool, overwrite: bool) -> FieldFolder:
-        """The folder of a run; refused if it holds an earlier one that shall neither be resumed nor replaced."""
+        """The folder of a run; refused if it holds an earlier run that is neither resumed nor overwritten."""
         folder = cls(path)
         if (folder.path / INDEX).exists() and not (resume or overwrite):
             raise FileExistsError(
@@ -153,7 +153,7 @@ class FieldFolder:
         atomic_write(self.path / name, text)
 
     def read_document(self, name: str) -> Any:
-        """Read a JSON document of the folder; a ValueError says that it is none."""
+        """Read a JSON document of the folder; a ValueError if it is not one."""
         path = self.path / name
         try:
             return read_json(path)

@@ -48,6 +48,8 @@ Solve = Callable[[Any, Tensor, Tensor, float], Tensor]
 class Method:
     """A classical method: its solver, the strengths that held-out observations choose from, and what it is for.
 
+    A method without a strength has one of 0, which its solver ignores.
+
     `any_device` is whether it runs on the device of the task's tensors; others run on the CPU.
     """
 
@@ -94,13 +96,13 @@ def known_places(operator: Mask, seen: Tensor) -> Bool[Tensor, "*shape"]:
 
 
 def biharmonic(operator: Mask, observation: Tensor, seen: Tensor, strength: float) -> Tensor:
-    """Missing samples that make the Laplacian least; `strength` is none."""
+    """Missing samples that make the Laplacian least."""
     known = known_places(operator, seen)
     return filled(operator.A_adjoint(observation), known)
 
 
 def linear(operator: Mask, observation: Tensor, seen: Tensor, strength: float) -> Tensor:
-    """Missing samples from the triangles of known ones around them, the nearest known one beyond; `strength` is none.
+    """Missing samples from the triangles of known ones around them, the nearest known one beyond.
 
     Where known samples make no triangle (fewer than three, or all on a slanted line), the nearest one is taken.
 
@@ -127,13 +129,13 @@ def linear(operator: Mask, observation: Tensor, seen: Tensor, strength: float) -
 
 
 def patch_groups(operator: Mask, observation: Tensor, seen: Tensor, strength: float) -> Tensor:
-    """Missing samples by what is known of similar patches, beginning with the learned ones; `strength` is none."""
+    """Missing samples by what is known of similar patches, beginning with the learned ones."""
     known = known_places(operator, seen)
     return filled_by_patches(operator.A_adjoint(observation), known)
 
 
 def learned_filling(operator: Mask, observation: Tensor, seen: Tensor, strength: float) -> Tensor:
-    """Missing samples by a network that was trained on other photos; `strength` is none."""
+    """Missing samples by a network that was trained on other photos."""
     known = known_places(operator, seen)
     return filled_by_network(operator.A_adjoint(observation), known)
 
@@ -156,7 +158,7 @@ def wiener(operator: GaussianBlur, observation: Tensor, seen: Tensor, balance: f
 
 
 def zero_filled(operator: MaskedFourier, observation: Tensor, seen: Tensor, strength: float) -> Tensor:
-    """Only the adjoint: frequencies that were not measured are zero; `strength` is none."""
+    """Only the adjoint: frequencies that were not measured are zero."""
     return operator.A_adjoint(observation * seen)
 
 

@@ -16,7 +16,7 @@ TOLERANCE = 1e-7
 
 
 def least_squares(operator: LinearOperator, observation: Tensor, seen: Tensor, strength: float = 0.0) -> Tensor:
-    """The least x with the least |A x - y|^2 over the observations that are seen; `strength` is none.
+    """The least x with the least |A x - y|^2 over the observations that are seen.
 
     >>> line = torch.tensor([[0.0, 1.0, 4.0, 9.0]])
     >>> slope = Gradient((4,))

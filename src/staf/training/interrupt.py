@@ -40,7 +40,7 @@ class Interruption:
         return self.signal_number is not None and self._taken != self.signal_number
 
     def take(self) -> int:
-        """The signal's number, for the one who ends the work for it."""
+        """The signal's number; from now on the signal counts as handled."""
         assert self.signal_number is not None
         self._taken = self.signal_number
         return self._taken

@@ -70,7 +70,7 @@ class Task(Protocol):
 
 
 def missing_members(source: object) -> list[str]:
-    """What something that is meant as a task has not, in alphabetical order.
+    """The members of `Task` that an object lacks, in alphabetical order.
 
     >>> class Mine:
     ...     in_features, out_features, points, observation = 2, 1, 0, None

@@ -89,7 +89,7 @@ class _Http(ThreadingHTTPServer):
     view: ViewServer
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that has closed its connection is no news."""
+        """Nothing: browsers close connections all the time."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -116,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.NOT_FOUND)
 
     def _made(self, shown: Shown, what: str) -> None:
-        """The page of a field, or the field itself; or why there is none: it was damaged, or cannot be shown."""
+        """The page of a field, or the field itself; or an error: its file is damaged, or it cannot be shown."""
         try:
             if what == "":
                 data, kind = shown.page().encode(), "text/html; charset=utf-8"

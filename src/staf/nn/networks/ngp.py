@@ -68,7 +68,7 @@ def ngp(
         interpolation=interpolation,
         **runtime,
     )
-    # What a grid has at a point is no coordinate: FINER's first bias is that of the other layers.
+    # The features of a grid are not coordinates: FINER's first bias starts as those of the other layers.
     first_bias = None if activation == "finer" else FIRST_BIAS
     family = Family(activation, omega0=omega0, sigma=sigma, terms=terms, first_bias=first_bias)
     field = family.network(in_features, out_features, width=width, depth=depth, encoding=encoding, **runtime)

@@ -22,7 +22,7 @@ from staf.storage.sets.place import Place
 SHARDS = "shards"
 # What differs between the fields of a shard; the rest of their metadata is written once.
 OWN = ("metrics", "signal", "tags", "steps", "stopped", "fingerprint")
-# The clock differs from run to run, and a set shall not.
+# Time differs from run to run; the files of a set must not.
 LEFT_OUT = ("seconds",)
 _TYPES = {
     "F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I64": torch.int64,
