@@ -11,9 +11,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
+from staf._page_policy import text
 from staf.export.errors import ExportError
 from staf.storage.header import FileError
-from staf.viewer.page import policy, text
+from staf.viewer.page import policy
 from staf.viewer.shown import FileShown, Shown
 
 HOST = "127.0.0.1"
