@@ -1,9 +1,10 @@
-"""The content security policy of a page that holds its own style and script."""
+"""What keeps a page safe: its content security policy, and text whose markup is escaped."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import html
 
 
 def page_policy(style: str, script: str, *sources: str) -> str:
@@ -14,6 +15,18 @@ def page_policy(style: str, script: str, *sources: str) -> str:
     """
     own = (f"style-src '{_hash(style)}'", f"script-src '{_hash(script)}'")
     return "; ".join(("default-src 'none'", *sources, *own, "base-uri 'none'", "form-action 'none'"))
+
+
+def text(value: object) -> str:
+    """A value as HTML text or attribute: markup escaped, control and direction characters made visible.
+
+    >>> text("<script>alert('1')</script>")
+    '&lt;script&gt;alert(&#x27;1&#x27;)&lt;/script&gt;'
+    >>> text("photo\u202egnp.exe")
+    'photo\ufffdgnp.exe'
+    """
+    clean = "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in str(value))
+    return html.escape(clean, quote=True)
 
 
 def _hash(content: str) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 import torch
 
-from staf.analysis import Spectrum, alignment, ntk_spectrum
+from staf.analysis import alignment, ntk_spectrum
 from staf.analysis.spectrum import count_for
 
 
@@ -25,13 +23,6 @@ def test_the_spectrum_rebuilds_the_kernel() -> None:
     assert np.allclose(vectors * spectrum.eigenvalues @ vectors.T, kernel().numpy(), atol=1e-10)
     assert spectrum.rank() == 12
     assert 1 < spectrum.effective_rank < 12
-
-
-def test_count_keeps_the_first_eigenvectors() -> None:
-    few, all_of_them = ntk_spectrum(kernel(), 4), ntk_spectrum(kernel())
-    assert few.eigenvectors.shape == (30, 4)
-    assert len(few.eigenvalues) == 30
-    assert np.array_equal(few.eigenvectors, all_of_them.eigenvectors[:, :4])
 
 
 def test_float32_kernels_are_decomposed_in_float64() -> None:
@@ -63,13 +54,6 @@ def test_alignment_is_the_share_of_energy() -> None:
     assert cumulative[6] == pytest.approx(expected)
     assert cumulative[-1] == pytest.approx(1)
     assert count_for(cumulative, 2.0) is None
-
-
-def test_a_spectrum_goes_through_a_file() -> None:
-    spectrum = ntk_spectrum(kernel(6), 2)
-    back = Spectrum.from_plain(json.loads(json.dumps(spectrum.to_plain())))
-    assert np.array_equal(back.eigenvalues, spectrum.eigenvalues)
-    assert np.array_equal(back.eigenvectors, spectrum.eigenvectors)
 
 
 def test_refusals() -> None:

@@ -9,7 +9,7 @@ from torch import nn
 
 from staf.kinds import sample_photo
 from staf.metrics import LPIPS, load_lpips, lpips
-from staf.metrics.lpips import CONVOLUTIONS, SHAPES, cache_path, weights_path
+from staf.metrics.lpips import SHAPES, cache_path, weights_path
 
 
 def random_weights(seed: int = 0) -> dict[str, torch.Tensor]:
@@ -139,10 +139,6 @@ def test_where_weights_are_looked_for(tmp_path, monkeypatch):
     assert weights_path(given) == given
     with pytest.raises(ValueError, match="cannot be read as safetensors"):
         load_lpips(given)
-
-
-def test_layers_and_shapes_agree():
-    assert len(SHAPES) == 3 * len(CONVOLUTIONS) == 15
 
 
 @pytest.mark.skipif("STAF_LPIPS_WEIGHTS" not in os.environ, reason="STAF_LPIPS_WEIGHTS names no published weights")

@@ -36,8 +36,9 @@ def test_a_field_is_fitted_through_the_transform():
     truth = head(24)
     operator = MaskedFourier(cartesian_mask((24, 24), 2, centre=0.2, generator=draw), coil_sensitivities((24, 24), 3))
     task = MagneticResonance.simulated(truth, operator, generator=draw, held_out=0.05)
-    fit = staf.fit(task, field=staf.siren(2, 1, width=32, depth=2, omega0=8.0), steps=60, progress=False)
-    assert fit.metrics["psnr"] > 14
+    field = staf.siren(2, 1, width=32, depth=2, omega0=8.0, generator=torch.Generator().manual_seed(0))
+    # The mean alone has 12.4 dB.
+    assert staf.fit(task, field=field, steps=60, progress=False).metrics["psnr"] > 17
 
 
 def test_held_out_frequencies_are_none_of_the_middle_and_the_same_for_all_coils():

@@ -15,7 +15,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -65,7 +64,7 @@ def decay(eigenvalues: Array, rate: float, numbers: int, steps: int, *, flow: bo
 
 
 def lazy_convergence(
-    field: Any,
+    field: nn.Module,
     coordinates: Float[Tensor, "n d"],
     target: Float[Tensor, "n c"],
     *,

@@ -6,15 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from staf._documents import Document
+from staf.analysis.spectrum import Array
 from staf.nn import SineSeries
 from staf.nn.sine_series import PARTS
 from staf.training.state import State
-
-Array = NDArray[np.float64]
 
 
 @dataclass

@@ -12,10 +12,9 @@ Re[(g . conj g') (conj a . a')].
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -30,6 +29,10 @@ class LinearPart:
     module: nn.Linear
     weight: bool
     bias: bool
+
+    def parameters(self) -> list[Tensor]:
+        """Those that are part of the kernel."""
+        return [getattr(self.module, name) for name in ("weight", "bias") if getattr(self, name)]
 
 
 @dataclass(frozen=True)
@@ -74,11 +77,11 @@ def linear_parts(field: nn.Module, names: set[str], coordinates: Tensor) -> list
     mix = torch.linspace(0.5, 1.5, values.numel(), dtype=values.dtype, device=values.device).reshape(values.shape)
     with torch.enable_grad():
         total = (field(points) * mix).sum()
-    parameters = [p for part in candidates for p in _parameters(part)]
+    parameters = [p for part in candidates for p in part.parameters()]
     truth = iter(torch.autograd.grad(total, parameters, allow_unused=True) if parameters else ())
     accepted = []
     for part, calls in zip(candidates, captured, strict=True):
-        expected = [next(truth) for _ in _parameters(part)]
+        expected = [next(truth) for _ in part.parameters()]
         if all(len(call.inputs) == len(points) and call.inputs.dim() == 2 for call in calls) and all(
             _same(have, want) for have, want in zip(_summed(part, calls, mix), expected, strict=True)
         ):
@@ -86,14 +89,10 @@ def linear_parts(field: nn.Module, names: set[str], coordinates: Tensor) -> list
     return accepted
 
 
-def _parameters(part: LinearPart) -> list[Tensor]:
-    return [getattr(part.module, name) for name in ("weight", "bias") if getattr(part, name)]
-
-
 def _summed(part: LinearPart, calls: list[Call], mix: Tensor) -> list[Tensor]:
     """The gradient of sum(mix * values) that the factors stand for."""
-    weight: Any = torch.zeros_like(part.module.weight)
-    bias: Any = torch.zeros_like(part.module.weight[:, 0])
+    weight: Tensor = torch.zeros_like(part.module.weight)
+    bias: Tensor = torch.zeros_like(part.module.weight[:, 0])
     for call in calls:
         slope = (mix[..., None] * call.gradients).sum(1)
         weight = weight + slope.T @ call.inputs.conj()
@@ -112,7 +111,7 @@ def _same(have: Tensor, want: Tensor | None) -> bool:
 def _probes(parts: list[LinearPart], records: list[list[tuple[Tensor, Tensor]]]) -> Iterator[None]:
     """Add zeros to every layer's output, whose gradients are then the layer's, also where later code works in place."""
 
-    def hook(calls: list[tuple[Tensor, Tensor]]) -> Any:
+    def hook(calls: list[tuple[Tensor, Tensor]]) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], Tensor]:
         def add_probe(module: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> Tensor:
             probe = torch.zeros_like(output, requires_grad=True)
             calls.append((args[0].detach(), probe))

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from staf.analysis.selection import module_of
+from staf.analysis.spectrum import Array
 from staf.signals.grid import Convention, coordinates
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class LayerMaps:
 
 
 def activation_maps(
-    field: Any,
+    field: nn.Module,
     shape: Sequence[int],
     *,
     neurons: int = 8,

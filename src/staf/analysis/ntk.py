@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Collection
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +19,7 @@ Outputs = Literal["sum", "channels", "full"]
 
 
 def empirical_ntk(
-    field: Any,
+    field: nn.Module,
     coordinates: Float[Tensor, "n d"],
     *,
     outputs: Outputs = "sum",
@@ -71,7 +71,7 @@ def _kernel(
 ) -> Tensor:
     points = len(coordinates)
     parts = linear_parts(field, set(parameters), coordinates)
-    taken = {id(tensor) for part in parts for tensor in _tensors(part)}
+    taken = {id(tensor) for part in parts for tensor in part.parameters()}
     rest = {name: parameter for name, parameter in parameters.items() if id(parameter) not in taken}
     with torch.no_grad():
         channels = field(coordinates[:1]).shape[1]
@@ -97,10 +97,6 @@ def _kernel(
     for one in kernel:
         _mirror(one, max(1, math.isqrt(memory // (4 * itemsize))))
     return kernel if outputs == "channels" else kernel[0]
-
-
-def _tensors(part: LinearPart) -> list[Tensor]:
-    return [getattr(part.module, name) for name in ("weight", "bias") if getattr(part, name)]
 
 
 def _captured_features(field: nn.Module, parts: list[LinearPart], coordinates: Tensor) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 from torch import nn
 
@@ -17,7 +16,7 @@ GROUPS = {
 }
 
 
-def module_of(field: Any) -> nn.Module:
+def module_of(field: nn.Module) -> nn.Module:
     """The network of a fitted field, or the network itself."""
     # A fitted field is a module around its network.
     module = field.module if hasattr(field, "metadata") and hasattr(field, "module") else field

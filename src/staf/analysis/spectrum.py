@@ -10,7 +10,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from staf._documents import Document
 from staf._typing import Float
 
 Array = NDArray[np.float64]
@@ -18,7 +17,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Spectrum:
-    """K = sum_k lambda_k v_k v_k^T: `eigenvalues` (m,) in descending order, `eigenvectors` (m, count) as columns.
+    """K = sum_k lambda_k v_k v_k^T: `eigenvalues` (m,) in descending order, `eigenvectors` (m, m) as columns.
 
     Eigenvalues that are zero up to rounding can be negative; they are kept.
     """
@@ -54,17 +53,9 @@ class Spectrum:
         signs = np.sign(columns[peaks, np.arange(columns.shape[1])])
         return (columns * signs).T.reshape(-1, *shape)
 
-    def to_plain(self) -> Document:
-        """Lists, for a file."""
-        return {"eigenvalues": self.eigenvalues.tolist(), "eigenvectors": self.eigenvectors.tolist()}
 
-    @classmethod
-    def from_plain(cls, data: Document) -> Spectrum:
-        return cls(np.array(data["eigenvalues"], dtype=float), np.array(data["eigenvectors"], dtype=float))
-
-
-def ntk_spectrum(kernel: Float[Tensor, "m m"], count: int | None = None) -> Spectrum:
-    """Eigenvalues of a symmetric kernel, all of them, and its first `count` eigenvectors (all by default).
+def ntk_spectrum(kernel: Float[Tensor, "m m"]) -> Spectrum:
+    """Eigenvalues and eigenvectors of a symmetric kernel.
 
     Computed in float64 on the kernel's device: eigenvalues of these kernels span many decades, and the small ones
     decide what is learnt late. A kernel that was itself made in float32 has a floor near 1e-7 of the largest.
@@ -78,8 +69,7 @@ def ntk_spectrum(kernel: Float[Tensor, "m m"], count: int | None = None) -> Spec
     if not torch.equal(kernel, kernel.T):
         raise ValueError("kernel must equal its transpose; (kernel + kernel.T) / 2 does")
     values, vectors = torch.linalg.eigh(kernel.to(torch.float64))
-    first = vectors.flip(1)[:, : len(vectors) if count is None else count]
-    return Spectrum(values.flip(0).cpu().numpy(), first.cpu().numpy().copy())
+    return Spectrum(values.flip(0).cpu().numpy(), vectors.flip(1).cpu().numpy().copy())
 
 
 def alignment(spectrum: Spectrum, target: Tensor | Array) -> Array:

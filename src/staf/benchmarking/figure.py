@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from staf._documents import Document
-from staf._extras import need
 from staf.benchmarking.report import three_figures
 
 RELEASED = {"released": "#9aa0a6", "released, torch.compile": "#c6a15b"}
@@ -13,12 +12,9 @@ RELEASED = {"released": "#9aa0a6", "released, torch.compile": "#c6a15b"}
 
 def draw(document: Document, path: Path) -> Path:
     """Horizontal bars of milliseconds on a logarithmic axis, each with its ratio to the released form; a PNG."""
-    need("plot", "matplotlib")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     from staf._files import atomic_path
     from staf.figures.palette import COLOURS
+    from staf.figures.style import new_figure
 
     records = [record for record in document["records"] if record["ms"] is not None]
     colours, left = dict(RELEASED), iter(COLOURS)
@@ -33,8 +29,7 @@ def draw(document: Document, path: Path) -> Path:
         ticks[-1][1] = place
         places.append(place)
         place += 1.0
-    figure = Figure(figsize=(10, 1.6 + 0.3 * place), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(10, 1.6 + 0.3 * place)
     axes = figure.add_subplot()
     for record, at in zip(records, places, strict=True):
         version = record["version"]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import fnmatch
 import os
 import statistics
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from staf._documents import Document
+from staf._documents import Document, Entries
 from staf._machine import provenance
 from staf.benchmarking.cases import Case, Version
 from staf.benchmarking.gate import check_cases
@@ -30,7 +29,7 @@ def run_cases(
     say: Callable[[str], None] = lambda line: None,
     keep: Callable[[Document], None] = lambda document: None,
     builder: Builder | None = None,
-    after_gate: Callable[[], Mapping[str, Any]] = dict,
+    after_gate: Callable[[], Entries] = dict,
     annotate: Callable[[Case, Document], None] = lambda case, record: None,
 ) -> Document:
     """Run the cases of a suite on a device.

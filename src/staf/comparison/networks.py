@@ -64,7 +64,7 @@ def compare_networks(
     """
     folder.mkdir(parents=True, exist_ok=True)
     sha256 = array_hash(np.asarray(image))
-    # A name may hold bytes that are no text.
+    # A name may contain bytes that are not text.
     opened = {key: value for key, value in image.metadata().items() if key != "name"}
     paths: dict[str, Path] = {}
     for model in models:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from staf._documents import Entries
 from staf._files import atomic_path, atomic_write
 from staf._jsonable import jsonable
 from staf.comparison.table import NetworkRow
@@ -59,7 +60,7 @@ class NetworkFailure:
         return line if len(line) <= 200 else line[:197] + "..."
 
 
-def write_result(path: Path, about: Mapping[str, Any], fit: Fit, plan: Plan) -> None:
+def write_result(path: Path, about: Entries, fit: Fit, plan: Plan) -> None:
     """Write the field, the reconstruction and, last, the result file of a fit; `about` says what was run and where."""
     fit.save(path.with_name(f"{path.stem}.safetensors"))
     view = fit.signal.view
@@ -91,7 +92,7 @@ def _perceptual(fit: Fit) -> dict[str, float]:
         return {}
 
 
-def write_failure(path: Path, about: Mapping[str, Any], message: str, trace: str) -> None:
+def write_failure(path: Path, about: Entries, message: str, trace: str) -> None:
     """Write a result file that says why there is no result."""
     _write(path, {**about, "status": "failed", "message": message, "trace": trace})
 
@@ -141,7 +142,7 @@ def array_hash(array: np.ndarray) -> str:
     return digest.hexdigest()
 
 
-def _write(path: Path, document: Mapping[str, Any]) -> None:
+def _write(path: Path, document: Entries) -> None:
     text = json.dumps(jsonable({"format": FORMAT, **document}), indent=1, allow_nan=False, ensure_ascii=False)
     atomic_write(path, text + "\n")
 

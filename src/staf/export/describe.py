@@ -38,13 +38,19 @@ def describe(module: nn.Module) -> g.Graph:
     >>> [type(step).__name__ for step in graph.steps]
     ['Dense', 'SineSeries', 'Dense', 'SineSeries', 'Dense']
     """
+    with torch.no_grad():
+        graph = _described(module)
+        _check(module, graph)
+    return graph
+
+
+def _described(module: nn.Module) -> g.Graph:
+    """The graph of a module, not compared with it."""
     inputs = getattr(module, "in_features", None)
     if not isinstance(inputs, int):
         raise ExportError(f"cannot export {type(module).__name__}: it has no in_features, the number of coordinates")
     graph = g.Graph(inputs)
-    with torch.no_grad():
-        add_steps(module, graph, g.COORDINATES)
-        _check(module, graph)
+    add_steps(module, graph, g.COORDINATES)
     return graph
 
 
@@ -54,17 +60,10 @@ def _check(module: nn.Module, graph: g.Graph) -> None:
     points = torch.rand(16, graph.in_features, generator=generator, dtype=torch.float64) * 2 - 1
     twin = copy.deepcopy(module).cpu().double().eval()
     expected = twin(points).numpy()
-    got = evaluate(describe_unchecked(twin), points.numpy())
+    got = evaluate(_described(twin), points.numpy())
     if got.shape != expected.shape or not np.allclose(got, expected, rtol=1e-6, atol=1e-6, equal_nan=True):
         worst = "another shape" if got.shape != expected.shape else f"{np.abs(got - expected).max():.3g}"
         raise ExportError(f"cannot export {type(module).__name__}: its values differ from its formula's by {worst}")
-
-
-def describe_unchecked(module: nn.Module) -> g.Graph:
-    """The graph of a module, not compared with it."""
-    graph = g.Graph(module.in_features)  # type: ignore[arg-type]
-    add_steps(module, graph, g.COORDINATES)
-    return graph
 
 
 @describes(nn.Linear, Linear, CoordinateLinear)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from torch import nn
 
+from staf._documents import Document
 from staf.export import graph as g
 from staf.export.describing import add_steps
 from staf.export.errors import ExportError
@@ -69,7 +69,7 @@ def spliced(module: nn.Module, graph: g.Graph, parts: list[Part]) -> int:
 def _moved(step: g.Step, places: dict[int, int]) -> g.Step:
     """A step that reads the same values at their places in another graph."""
     names = ("source", "first", "second", "orthogonal")
-    read: dict[str, Any] = {name: places[of] for name in names if (of := getattr(step, name, None)) is not None}
+    read: Document = {name: places[of] for name in names if (of := getattr(step, name, None)) is not None}
     return replace(step, **read)
 
 

@@ -20,15 +20,10 @@ def evaluate(graph: g.Graph, coordinates: Array) -> Array:
     >>> evaluate(graph, np.array([[-1.0], [3.0]])).tolist()
     [[0.0], [7.0]]
     """
-    return every_value(graph, coordinates)[-1]
-
-
-def every_value(graph: g.Graph, coordinates: Array) -> list[Array]:
-    """All values of the graph, the coordinates first."""
     values = [np.asarray(coordinates, dtype=np.float64)]
     for step in graph.steps:
         values.append(_apply(step, *(values[source] for source in step.sources)))
-    return values
+    return values[-1]
 
 
 @singledispatch

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from staf._documents import Document
-from staf._extras import need
 from staf.figures.palette import BLACK, COLOURS, DASHES
+from staf.figures.style import DPI, label_axes, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ def draw(name: str, data: Document) -> Figure:
 def ntk_comparison(data: Document) -> Figure:
     """Eigenfunctions (left, a row a network), eigenvalues, and the signal's energy along the eigenvectors (right)."""
     names, functions = data["names"], np.asarray(data["eigenfunctions"])
-    figure = _figure(13.5, max(4.2, 1.15 * len(names)))
+    figure = new_figure(13.5, max(4.2, 1.15 * len(names)), DPI)
     halves: Any = figure.subfigures(1, 2, width_ratios=(1.15, 1))
     left, right = halves
     grid = left.subplots(len(names), functions.shape[1], squeeze=False)
@@ -52,21 +52,21 @@ def ntk_comparison(data: Document) -> Figure:
         if "cumulative" in data:
             panels[1].plot(index, data["cumulative"][n], **style)
     panels[0].set(xscale="log", yscale="log")
-    _label(panels[0], "index", "eigenvalue", "Eigenvalues of the NTK")
+    label_axes(panels[0], "index", "eigenvalue", "Eigenvalues of the NTK")
     panels[0].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     if "cumulative" in data:
         (flat,) = panels[1].plot(index, index / len(index), color="0.6", lw=3, alpha=0.5, zorder=1)
         panels[1].legend([flat], ["no preference"], frameon=False, fontsize=8, loc="upper left")
         panels[1].set(xscale="log", ylim=(0, 1.02))
         title = "Alignment of the signal, mean removed"
-        _label(panels[1], "first k eigenvectors", "share of the signal's energy", title)
+        label_axes(panels[1], "first k eigenvectors", "share of the signal's energy", title)
     return figure
 
 
 def ntk_roles(data: Document) -> Figure:
     """The share of the kernel's trace by kind of parameter, beside the sinusoids' share of the parameters."""
     laws = data["laws"]
-    figure = _figure(4.4 * len(laws) + 2.2, 4.0)
+    figure = new_figure(4.4 * len(laws) + 2.2, 4.0, DPI)
     panels = figure.subplots(1, len(laws), sharey=True, squeeze=False)[0]
     for axes, law, shares, count in zip(panels, laws, data["shares"], data["count"], strict=True):
         places = np.arange(len(data["names"]))
@@ -77,14 +77,14 @@ def ntk_roles(data: Document) -> Figure:
         axes.plot(places, count, "x:", color=BLACK, label="number of C, Ω, Φ\nover all parameters")
         axes.set(yscale="log", xticks=places, xticklabels=data["names"])
         axes.margins(x=0.1)
-        _label(axes, "", "share of the NTK's trace" if axes is panels[0] else "", law)
+        label_axes(axes, "", "share of the NTK's trace" if axes is panels[0] else "", law)
     panels[-1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
 
 def lazy_convergence(data: Document) -> Figure:
     """Observed losses over what the kernel predicts for several sizes of residual; residuals of single eigenvectors."""
-    figure = _figure(11.5, 4.2)
+    figure = new_figure(11.5, 4.2, DPI)
     left, right = figure.subplots(1, 2)
     for i, (size, run) in enumerate(zip(data["sizes"], data["runs"], strict=True)):
         observed, predicted = np.asarray(run["observed"]), np.asarray(run["predicted"])
@@ -93,7 +93,7 @@ def lazy_convergence(data: Document) -> Figure:
         if i == len(data["sizes"]) - 1:
             left.plot(predicted / predicted[0], color=BLACK, lw=0, marker=".", ms=4, markevery=8, label="predicted")
     left.set(yscale="log")
-    _label(left, "step", "mean squared error / at the start", "Loss")
+    label_axes(left, "step", "mean squared error / at the start", "Loss")
     left.legend(frameon=False, fontsize=8)
     run = data["runs"][-1]
     for i, mode in enumerate(run["modes"]):
@@ -101,14 +101,14 @@ def lazy_convergence(data: Document) -> Figure:
         right.plot(run["mode_predicted"][i], color=COLOURS[i % 7], lw=0, marker=".", ms=4, markevery=8)
     right.set(yscale="log", ylim=(2e-3, 1.5))
     title = f"Along eigenvectors, residual × {data['sizes'][-1]:g} (lines observed, dots predicted)"
-    _label(right, "step", "|residual| / at the start", title)
+    label_axes(right, "step", "|residual| / at the start", title)
     right.legend(frameon=False, fontsize=8)
     return figure
 
 
 def dynamics(data: Document) -> Figure:
     """Change per step (left) and drift from the start (right) of Omega, Phi and C, a line a layer."""
-    figure = _figure(10.0, 7.0)
+    figure = new_figure(10.0, 7.0, DPI)
     axes = figure.subplots(3, 2, sharex=True)
     for row, part in enumerate(("frequency", "phase", "amplitude")):
         for column, kind in enumerate(("change", "drift")):
@@ -118,7 +118,7 @@ def dynamics(data: Document) -> Figure:
                 axes[row][column].plot(data["step"], values[:, layer], label=f"layer {layer + 1}", lw=1.3, **style)
             name = f"{part} {SYMBOLS[part]}"
             title = f"{name}: mean change per step" if kind == "change" else f"{name}: mean drift from the start"
-            _label(axes[row][column], "step" if row == 2 else "", "", title)
+            label_axes(axes[row][column], "step" if row == 2 else "", "", title)
         axes[row][0].set_yscale("log")
     axes[0][1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
@@ -126,7 +126,7 @@ def dynamics(data: Document) -> Figure:
 
 def freezing(data: Document) -> Figure:
     """Training PSNR with and without freezing, and how far the frequencies moved in each."""
-    figure = _figure(10.0, 3.8)
+    figure = new_figure(10.0, 3.8, DPI)
     left, right = figure.subplots(1, 2)
     for i, name in enumerate(("full", "frozen")):
         run = data[name]
@@ -137,16 +137,16 @@ def freezing(data: Document) -> Figure:
         right.plot(run["dynamics"]["step"], drift, color=COLOURS[i], ls=DASHES[i], lw=1.6)
     for axes in (left, right):
         axes.axvline(data["freeze_from"], color=BLACK, lw=0.8, ls=":")
-    _label(left, "step", "training PSNR (dB)", f"Frozen from step {data['freeze_from']} of {data['steps']}")
+    label_axes(left, "step", "training PSNR (dB)", f"Frozen from step {data['freeze_from']} of {data['steps']}")
     left.legend(frameon=False, fontsize=8, title="final weights", title_fontsize=8)
-    _label(right, "step", "mean drift of Ω", "Frequencies stand still once frozen")
+    label_axes(right, "step", "mean drift of Ω", "Frequencies stand still once frozen")
     return figure
 
 
 def activation_maps(data: Document) -> Figure:
     """The first neurons of each layer over the grid (a row a layer), their distribution and their spectrum."""
     layers, shown = len(data["maps"]), min(6, len(data["maps"][0]))
-    figure = _figure(13.0, 1.6 * layers + 0.6)
+    figure = new_figure(13.0, 1.6 * layers + 0.6, DPI)
     axes = figure.subplots(layers, shown + 2, squeeze=False, width_ratios=[1] * shown + [1.4, 1.4])
     for row in range(layers):
         for neuron in range(shown):
@@ -164,8 +164,8 @@ def activation_maps(data: Document) -> Figure:
         power.plot(data["frequency"][row], np.maximum(data["power"][row], 1e-8), color=COLOURS[row % 7])
         power.set(yscale="log", ylim=(1e-6, 1))
         last = row == layers - 1
-        _label(spread, "value" if last else "", "", "distribution" if row == 0 else "")
-        _label(power, "cycles per sample" if last else "", "", "power spectrum" if row == 0 else "")
+        label_axes(spread, "value" if last else "", "", "distribution" if row == 0 else "")
+        label_axes(power, "cycles per sample" if last else "", "", "power spectrum" if row == 0 else "")
         for panel in (spread, power):
             panel.tick_params(labelsize=7)
     return figure
@@ -191,21 +191,3 @@ def _eigenfunction(axes: Axes, values: np.ndarray, colour: str) -> None:
     else:
         axes.plot(values.reshape(-1), color=colour, lw=0.8)
     axes.set(xticks=[], yticks=[])
-
-
-def _figure(width: float, height: float) -> Figure:
-    need("plot", "matplotlib")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained", dpi=110)
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def _label(axes: Axes, x: str, y: str, title: str) -> None:
-    axes.set(xlabel=x, ylabel=y)
-    axes.set_title(title, fontsize=10)
-    axes.grid(True, color="0.9", lw=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)

@@ -19,9 +19,9 @@ import numpy as np
 from staf._documents import Document
 from staf._extras import need
 from staf.figures.palette import BLACK, BLUE, COLOURS, DASHES, ORANGE, RED, SKY
+from staf.figures.style import DPI, label_axes, new_figure
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -38,13 +38,13 @@ def amplitude_law(data: Document) -> Figure:
     for i, terms in enumerate(data["terms"]):
         left.plot(data["c"], data["density"][i], color=COLOURS[i], ls=DASHES[i], label=f"τ = {terms}")
         middle.plot(data["power"], data["power_cdf"][i], color=COLOURS[i], ls=DASHES[i], label=f"τ = {terms}")
-    _label(left, "amplitude c", "density f(c)", "Law of the amplitudes")
-    _label(middle, "power ½ΣC²", "share of initialisations below", "Power of one layer's draw")
+    label_axes(left, "amplitude c", "density f(c)", "Law of the amplitudes")
+    label_axes(middle, "power ½ΣC²", "share of initialisations below", "Power of one layer's draw")
     middle.axvline(1, color=BLACK, lw=0.8, ls=":")
     for i, row in enumerate(data["neuron"]):
         right.plot(data["z"], row, color=SKY, lw=1, label="eight draws, τ = 5" if i == 0 else None)
     right.plot(data["z"], data["normal"], color=BLACK, lw=2, label="N(0, 1)")
-    _label(right, "post-activation z", "share of neurons below", "Across neurons of one layer")
+    label_axes(right, "post-activation z", "share of neurons below", "Across neurons of one layer")
     for axes in (left, middle, right):
         axes.legend(frameon=False, fontsize=8)
     return figure
@@ -67,8 +67,8 @@ def layer_distributions(data: Document) -> Figure:
             lower.plot(data["frequency"][1:], spectrum, color=colour, ls=DASHES[layer % 7], label=f"layer {layer + 1}")
         upper.set(yticks=range(layers), yticklabels=[f"layer {layers - i}" for i in range(layers)], ylim=(0, layers))
         lower.set(xscale="log", yscale="log", ylim=(1e-6, 2))
-        _label(upper, "post-activation", "", name)
-        _label(lower, "frequency (cycles per unit length)", "mean magnitude" if n == 0 else "", "")
+        label_axes(upper, "post-activation", "", name)
+        label_axes(lower, "frequency (cycles per unit length)", "mean magnitude" if n == 0 else "", "")
     rows[0][0].legend(frameon=False, fontsize=8, loc="upper right")
     rows[1][0].legend(frameon=False, fontsize=8)
     return figure
@@ -90,7 +90,7 @@ def gradient_gain(data: Document) -> Figure:
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
-    _label(
+    label_axes(
         axes, "layer", "gradient at input / at output (rms)", "Gain of each layer (points measured, lines predicted)"
     )
     axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
@@ -104,7 +104,7 @@ def sine_of_uniform(data: Document) -> Figure:
         left.plot(data["y"], data["density"][i], color=COLOURS[i], ls=DASHES[i], label=f"a = {a:g}, b = {b:g}")
     left.plot(data["y"], 1 / (np.pi * np.sqrt(1 - data["y"] ** 2)), color=BLACK, lw=1, label="arcsine law")
     left.set_ylim(0, 1.6)
-    _label(left, "y", "density of sin(aX + b)", "The law depends on b where a > π/2")
+    label_axes(left, "y", "density of sin(aX + b)", "The law depends on b where a > π/2")
     right.fill_between(data["a"], data["smallest"], data["largest"], color=SKY, alpha=0.5, lw=0, label="every b")
     right.plot(data["a"], data["median"], color=BLUE, lw=1, label="median over b")
     right.plot(data["a"], data["bound"], color=RED, ls="--", lw=1.2, label="π/(4|a|)")
@@ -112,7 +112,7 @@ def sine_of_uniform(data: Document) -> Figure:
     if "network_a" in data:
         right.plot(data["network_a"], data["network_distance"], ".", color=ORANGE, ms=3, label="this network", zorder=3)
     right.set(yscale="log", ylim=(1e-3, 1.2), xlim=(0, 32))
-    _label(right, "|a|", "largest difference from the arcsine CDF", "SIREN's claim holds at a = nπ, and as a grows")
+    label_axes(right, "|a|", "largest difference from the arcsine CDF", "SIREN's claim holds at a = nπ, and as a grows")
     for axes in (left, right):
         axes.legend(frameon=False, fontsize=8)
     return figure
@@ -129,7 +129,7 @@ def kronecker(data: Document) -> Figure:
         if edge < matrix.shape[1]:
             left.axvline(edge - 0.5, color="white", lw=0.8)
     figure.colorbar(picture, ax=left, label="magnitude", shrink=0.85)
-    _label(left, "unit of layer 1", "unit of layer 2", "(ΩCᵀ) ⊗ W: one block per pair of terms")
+    label_axes(left, "unit of layer 1", "unit of layer 2", "(ΩCᵀ) ⊗ W: one block per pair of terms")
     left.grid(False)
     floor = np.finfo(np.float64).tiny
     values = np.sort(np.maximum(data["error"], floor))
@@ -138,7 +138,7 @@ def kronecker(data: Document) -> Figure:
     shown = values[values > floor]
     if len(shown):
         right.set_xlim(shown[0] / 3, shown[-1] * 3)
-    _label(right, "|network − equivalent|", "share of points below", "Difference at 2,000 random points")
+    label_axes(right, "|network − equivalent|", "share of points below", "Difference at 2,000 random points")
     return figure
 
 
@@ -153,7 +153,7 @@ def delannoy(data: Document) -> Figure:
     axes.set_ylim(0, 1.08)
     axes.set_xscale("log", base=2)
     title = f"τ = {data['tau']}: points exact, dashes 1 − (K/2T)(1 − 1/τ)"
-    _label(axes, "first-layer sines T", "|V(τT, K)| / (τᴷ |V(T, K)|)", title)
+    label_axes(axes, "first-layer sines T", "|V(τT, K)| / (τᴷ |V(T, K)|)", title)
     axes.legend(frameon=False, fontsize=8, loc="lower right")
     return figure
 
@@ -170,7 +170,7 @@ def rational_elusive(data: Document) -> Figure:
         axes.annotate(f"{lost}", (k + 0.2, lost), ha="center", va="bottom", fontsize=8, color=BLUE)
     axes.set_xticks(data["K"])
     axes.set_ylim(0, max(float(lost_before.max()) * 1.25, 1.0))
-    _label(axes, "order K", "lattice points without a frequency of their own", "Coinciding potential frequencies")
+    label_axes(axes, "order K", "lattice points without a frequency of their own", "Coinciding potential frequencies")
     axes.legend(frameon=False, fontsize=8, loc="upper left")
     return figure
 
@@ -182,8 +182,8 @@ def kernels(data: Document) -> Figure:
         style = {"color": COLOURS[i], "ls": DASHES[i], "lw": 1.6, "label": name}
         left.plot(data["xi"], data["dual"][i], **style)
         right.plot(data["xi"], data["ntk"][i], **style)
-    _label(left, "correlation ξ of the inputs", "kernel / its value at ξ = 1", "Dual activation")
-    _label(right, "correlation ξ of the inputs", "", "NTK, three hidden layers")
+    label_axes(left, "correlation ξ of the inputs", "kernel / its value at ξ = 1", "Dual activation")
+    label_axes(right, "correlation ξ of the inputs", "", "NTK, three hidden layers")
     left.legend(frameon=False, fontsize=8)
     return figure
 
@@ -198,7 +198,7 @@ def jacobi_anger(data: Document) -> Figure:
         )
         figure.colorbar(points, ax=axes, label="order |k|₁")
         axes.set_yscale("log")
-        _label(axes, "|frequency| (radians per unit length)", "|amplitude|", "Terms of the Jacobi–Anger expansion")
+        label_axes(axes, "|frequency| (radians per unit length)", "|amplitude|", "Terms of the Jacobi–Anger expansion")
         return figure
     shown = data["fft"] > 1e-13
     axes.vlines(data["frequency"][shown], 1e-13, data["fft"][shown], color=SKY, lw=1.2, label="FFT of the network")
@@ -208,7 +208,9 @@ def jacobi_anger(data: Document) -> Figure:
     )
     axes.axhline(max(data["bound"], 1e-16), color=BLACK, ls="--", lw=1, label="bound on the truncation error")
     axes.set(yscale="log", ylim=(1e-13, 3))
-    _label(axes, "frequency (cycles per period)", "|Fourier coefficient|", "Two STAF layers, two terms each, width 2")
+    label_axes(
+        axes, "frequency (cycles per period)", "|Fourier coefficient|", "Two STAF layers, two terms each, width 2"
+    )
     axes.legend(frameon=False, fontsize=8)
     return figure
 
@@ -227,23 +229,10 @@ DRAWERS: dict[str, Callable[[Document], Figure]] = {
 
 
 def _figure(rows: int, columns: int, width: float, height: float, **options: Any) -> tuple[Figure, Any]:
-    need("plot", "matplotlib")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained", dpi=110)
-    FigureCanvasAgg(figure)
+    figure = new_figure(width, height, DPI)
     return figure, figure.subplots(rows, columns, **options)
 
 
-def _label(axes: Axes, x: str, y: str, title: str) -> None:
-    axes.set(xlabel=x, ylabel=y)
-    axes.set_title(title, fontsize=10)
-    axes.grid(True, color="0.9", lw=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def _smooth(values: np.ndarray, steps: int = 9) -> np.ndarray:
-    padded = np.pad(values, steps // 2, mode="edge")
-    return np.convolve(padded, np.full(steps, 1 / steps), mode="valid")
+def _smooth(values: np.ndarray) -> np.ndarray:
+    """Means of nine neighbours."""
+    return np.convolve(np.pad(values, 4, mode="edge"), np.full(9, 1 / 9), mode="valid")

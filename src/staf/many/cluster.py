@@ -144,7 +144,7 @@ def connected(address: str, places: Sequence[str]) -> Iterator[Any]:
 
 
 def _call(address: str) -> None:
-    """Open the port that an address names, if it names one; nobody there is a ConnectionError or a TimeoutError."""
+    """Open the port that an address names, if it names one; without an answer a ConnectionError or a TimeoutError."""
     host, mark, port = address.rpartition("://")[2].rpartition(":")
     if mark and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS).close()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal as signals
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import torch
 
+from staf._documents import Entries
 from staf.api import Fit, as_callbacks, choose_device
 from staf.many.groups import Share, capacity, fit_group, together
 from staf.many.plans import Job, PlanBy, Planner
@@ -25,6 +25,7 @@ from staf.tasks import task_for
 from staf.training import Callback, Interrupted, Recipe
 from staf.training.checkpoint import fingerprint
 from staf.training.checks import check_seed
+from staf.training.interrupt import name_of
 from staf.training.progress import Progress, choose_mode
 
 
@@ -78,7 +79,7 @@ def fit_many(
     at_once: int | None = None,
     shards: bool = False,
     cluster: str | None = None,
-    tags: Sequence[Mapping[str, Any]] | None = None,
+    tags: Sequence[Entries] | None = None,
     progress: bool | None = None,
 ) -> ManyFits:
     """Fit one network to each signal, many at once; each result equals that of `staf.fit` with the same plan.
@@ -165,7 +166,10 @@ def fit_many(
                 try:
                     fits = fit_group(group, seed, chosen, watchers, share)
                 except Interrupted as stop:
-                    raise _interrupted(stop, finished, total, folder) from None
+                    kept = "give out=FOLDER to keep finished fits"
+                    if folder is not None:
+                        kept = f"they are in {folder.path}: rerun with resume=True to fit the rest"
+                    raise _interrupted(stop, f" with {finished} of {total} fits done; {kept}") from None
                 if fits is None:
                     at_once = max(1, len(group) // 2)
                     bar.say(f"memory ran out: continuing with {at_once} networks at once")
@@ -189,9 +193,7 @@ def _of_set(fitted: Callable[[], SetFolder], names: Sequence[str], url: str) -> 
     try:
         folder = fitted()
     except Interrupted as stop:
-        name = "Ctrl-C" if stop.signal_number == signals.SIGINT else "SIGTERM"
-        message = f"stopped by {name}; finished fits are in {url}: rerun with resume=True to fit the rest"
-        raise Interrupted(message, None, stop.signal_number, stop.step) from None
+        raise _interrupted(stop, f"; finished fits are in {url}: rerun with resume=True to fit the rest") from None
     index, outcome = folder.index, ManyFits(place=url)
     for name in names:
         if name in index.entries:
@@ -215,17 +217,10 @@ def _jobs(sources: Iterable[Any], planner: Planner, outcome: ManyFits) -> list[J
     return planner.jobs(readable)
 
 
-def _interrupted(stop: Interrupted, finished: int, total: int, folder: FieldFolder | None) -> Interrupted:
+def _interrupted(stop: Interrupted, what_is_kept: str) -> Interrupted:
     """The same signal, with how many fits are done and how to continue."""
-    name = "Ctrl-C" if stop.signal_number == signals.SIGINT else "SIGTERM"
-    hint = (
-        "give out=FOLDER to keep finished fits"
-        if folder is None
-        else f"they are in {folder.path}: rerun with resume=True to fit the rest"
-    )
-    return Interrupted(
-        f"stopped by {name} with {finished} of {total} fits done; {hint}", None, stop.signal_number, stop.step
-    )
+    message = f"stopped by {name_of(stop.signal_number)}{what_is_kept}"
+    return Interrupted(message, None, stop.signal_number, stop.step)
 
 
 def _is_done(job: Job, seed: int, folder: FieldFolder, outcome: ManyFits) -> bool:

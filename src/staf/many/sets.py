@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from staf._documents import Document
+from staf._documents import Document, Entries
 from staf._files import WriteError
 from staf.many.cluster import connected, run_on_cluster
 from staf.many.units import Prepared, Source, Tally, UnitFitter, Work, in_units, unit_size, with_hint
@@ -25,7 +25,7 @@ def fit_set(
     sources: Sequence[Any],
     work: Work,
     *,
-    tags: Sequence[Mapping[str, Any]] | None,
+    tags: Sequence[Entries] | None,
     resume: bool,
     overwrite: bool,
     callbacks: Sequence[Callback],

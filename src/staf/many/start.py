@@ -20,7 +20,7 @@ from staf.many.reptile import Reptile
 from staf.ops.execution import Execution
 from staf.planning.plans import Budget, Plan, points_of
 from staf.storage.file import build_empty, compare_shapes, read_tensors, write
-from staf.storage.header import FileError, Header, read_header
+from staf.storage.header import FileError, read_header
 from staf.tasks import task_for
 from staf.training import Recipe
 from staf.training.optim.learnt import LearntRates
@@ -200,24 +200,12 @@ def load_start(path: str | os.PathLike[str]) -> Plan:
     if header.metadata.get("kind") != "start" or not isinstance(recipe, dict):
         raise FileError(f"{path} is not a start that save_start wrote")
     field = build_empty(header)
-    compare_shapes(_part(header, WEIGHTS), field.state_dict())
+    compare_shapes(header.part(WEIGHTS), field.state_dict())
     own = Recipe.from_plain(recipe)
     has_rates = own.optimiser == "learnt"
     rates = {name: torch.empty(p.shape, device="meta") for name, p in field.named_parameters()} if has_rates else {}
-    compare_shapes(_part(header, RATES), rates)
+    compare_shapes(header.part(RATES), rates)
     field.load_state_dict(read_tensors(header, WEIGHTS), assign=True)
     if has_rates:
         field = _with_rates(field, read_tensors(header, RATES))
     return Plan(CopyOf(field), own, {"start": str(notes[0])}, "learnt start")
-
-
-def _part(header: Header, prefix: str) -> Header:
-    """The header of the tensors whose names begin with a prefix, without it."""
-    names = [name for name in header.shapes if name.startswith(prefix)]
-    pairs = [name.removeprefix(prefix) for name in header.metadata.get("complex", []) if name.startswith(prefix)]
-    return Header(
-        header.path,
-        {**header.metadata, "complex": pairs},
-        {name.removeprefix(prefix): header.shapes[name] for name in names},
-        {name.removeprefix(prefix): header.types[name] for name in names},
-    )

@@ -58,7 +58,7 @@ class ShardWriter:
             self._settle(MOST_WAITING)
 
     def write(self) -> None:
-        """Have what there is written."""
+        """Start writing the fields that are finished."""
         if self._fields:
             self._writing.append((self._thread.submit(entries_of, self.place, self._fields), self._failures))
         self._fields, self._failures, self._bytes, self._since = [], {}, 0, time.monotonic()

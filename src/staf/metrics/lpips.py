@@ -11,8 +11,7 @@ from torch.nn import functional
 
 from staf._cache import cache_folder
 from staf._typing import Float
-from staf.metrics.checks import check_pair
-from staf.metrics.data_range import limits
+from staf.metrics.checks import check_pair, limits
 
 ENVIRONMENT_VARIABLE = "STAF_LPIPS_WEIGHTS"
 FILE_NAME = "lpips_alex.safetensors"

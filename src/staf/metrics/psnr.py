@@ -5,8 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from staf._typing import Float
-from staf.metrics.checks import check_pair
-from staf.metrics.data_range import limits
+from staf.metrics.checks import check_pair, limits
 
 
 def psnr(

@@ -7,8 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from staf._typing import Float
-from staf.metrics.checks import check_pair
-from staf.metrics.data_range import limits
+from staf.metrics.checks import check_pair, limits
 
 WINDOW = 11
 SIGMA = 1.5

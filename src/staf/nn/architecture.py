@@ -5,20 +5,30 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, cast, get_type_hints
+from typing import Any, TypedDict, TypeVar, cast, get_type_hints
 
 import torch
 from torch import nn
 
+from staf._documents import Document, Entries
 from staf.nn.arguments import check, did_you_mean, shown
 
 Device = torch.device | str | None
-Runtime = dict[str, Any]
-RUNTIME = ("generator", "device", "dtype")
+
+
+class Runtime(TypedDict):
+    """Where a network is made, in which type and from which random numbers: what every factory takes besides."""
+
+    generator: torch.Generator | None
+    device: Device
+    dtype: torch.dtype | None
+
+
+RUNTIME = tuple(Runtime.__annotations__)
 MOST_SCALARS = 2**32
 
 
-def check_arguments(factory: Callable[..., nn.Module], given: Mapping[str, Any]) -> dict[str, Any]:
+def check_arguments(factory: Callable[..., nn.Module], given: Entries) -> Document:
     """The arguments of `factory` by name, checked against its signature, defaults filled in, run-time ones left out."""
     name, parameters = factory.__name__, inspect.signature(factory).parameters
     hints = get_type_hints(factory, include_extras=True)
@@ -68,7 +78,7 @@ def network(factory: Factory) -> Factory:
 
 def read_architecture(
     architecture: Any, factories: Mapping[str, Callable[..., nn.Module]]
-) -> tuple[Callable[..., nn.Module], dict[str, Any]]:
+) -> tuple[Callable[..., nn.Module], Document]:
     """The factory and its checked arguments, or an error that says what is wrong; allocates nothing."""
     if not isinstance(architecture, dict) or set(architecture) != {"name", "arguments"}:
         raise ValueError(f"architecture must be a dictionary of 'name' and 'arguments', got {shown(architecture)}")

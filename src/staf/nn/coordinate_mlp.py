@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from staf import ops
+from staf._documents import Document
 from staf._typing import Float
 from staf.nn.activations import Finer, Gauss, Sine
 from staf.nn.arguments import Depth, Size, check
@@ -43,7 +44,7 @@ class CoordinateMLP(nn.Module):
     torch.Size([10, 3])
     """
 
-    architecture: dict[str, Any]
+    architecture: Document
 
     def __init__(
         self,
@@ -131,8 +132,8 @@ class CoordinateMLP(nn.Module):
         return ops.fixed_network(*arguments) if is_fixed_fused(*arguments) else None
 
     def sine_layers(self, coordinates: Tensor) -> list[ops.SineLayer] | None:
-        """Weights, biases and sinusoids of all layers, if a GPU gains by computing them as one operation and nobody
-        looks between them.
+        """Weights, biases and sinusoids of all layers; None if a GPU does not gain by computing them as one operation,
+        or if a module has hooks.
         """
         if not {type(module) for module in self.activations} <= {SineSeries, Sine}:
             return None
@@ -178,7 +179,7 @@ def activated(layer: nn.Module, activation: nn.Module, z: Tensor) -> Tensor:
     return cast(Tensor, activation(layer(z)))
 
 
-def _width(encoding: nn.Module) -> Any:
+def _width(encoding: nn.Module) -> object:
     width = getattr(encoding, "out_features", None)
     if width is None:
         raise TypeError(f"encoding must have out_features, got {encoding!r}")

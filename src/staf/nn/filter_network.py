@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
+from staf._documents import Document
 from staf._typing import Float
+from staf.nn.architecture import Runtime
 from staf.nn.arguments import Depth, Positive, Size, check, choose
 from staf.nn.init import fill, fill_torch_default, fill_uniform, gamma, uniform
 from staf.nn.linear import CoordinateLinear, Linear, check_coordinates
@@ -95,7 +97,7 @@ class MultiplicativeFilterNetwork(nn.Module):
     torch.Size([10, 3])
     """
 
-    architecture: dict[str, Any]
+    architecture: Document
 
     def __init__(
         self,
@@ -123,7 +125,7 @@ class MultiplicativeFilterNetwork(nn.Module):
         beta = check("beta", beta, Positive)
 
         def make() -> nn.Module:
-            place: dict[str, Any] = {"generator": generator, "device": device, "dtype": dtype}
+            place: Runtime = {"generator": generator, "device": device, "dtype": dtype}
             if filters == "fourier":
                 return FourierFilter(self.in_features, width, scale=scale, **place)
             return GaborFilter(self.in_features, width, scale=scale, alpha=alpha / depth, beta=beta, **place)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from staf._documents import Document
 from staf.nn.encodings import nyquist_bands
 
 
@@ -26,15 +27,15 @@ class FirstLayer:
     follows_omega0 = False
     spreads = False
 
-    def for_omega0(self, omega0: float) -> dict[str, Any]:
+    def for_omega0(self, omega0: float) -> Document:
         """Arguments of the factory for a signal whose first sines should have up to `omega0` radians per unit."""
         return {}
 
-    def for_samples(self, samples: int) -> dict[str, Any]:
+    def for_samples(self, samples: int) -> Document:
         """Arguments of the factory for an axis of so many samples."""
         return {}
 
-    def for_waves(self, cycles: float, samples: int) -> dict[str, Any]:
+    def for_waves(self, cycles: float, samples: int) -> Document:
         """Arguments of the factory for a recording: waves of up to `cycles` over its length, `samples` samples."""
         return self.for_samples(samples)
 
@@ -84,7 +85,7 @@ class SineLayer(FirstLayer):
     def follows_omega0(self) -> bool:  # type: ignore[override]
         return self.factor is not None
 
-    def for_omega0(self, omega0: float) -> dict[str, Any]:
+    def for_omega0(self, omega0: float) -> Document:
         return {} if self.factor is None else {"omega0": round(omega0 * self.factor, 1)}
 
     def enlarge(self, field: nn.Module, cycles: float) -> None:
@@ -116,7 +117,7 @@ class SineLayer(FirstLayer):
         return f"the first layer starts with sines of up to {fastest}{self.addition}, from the spectrum: {why}"
 
 
-def _first_weights(field: nn.Module) -> tuple[dict[str, Any], torch.Tensor]:
+def _first_weights(field: nn.Module) -> tuple[Document, torch.Tensor]:
     """The arguments of a network and the weights of its first layer, (width, in_features)."""
     architecture: Any = field.architecture
     inputs = architecture["arguments"]["in_features"]
@@ -130,7 +131,7 @@ class FrequencyBands(FirstLayer):
     {'bands': 7}
     """
 
-    def for_samples(self, samples: int) -> dict[str, Any]:
+    def for_samples(self, samples: int) -> Document:
         return {"bands": nyquist_bands(samples)}
 
     def waves_in_words(self, fastest: str, why: str, samples: int) -> str:
@@ -144,7 +145,7 @@ class GaussianFeatures(FirstLayer):
     {'scale': 200.0}
     """
 
-    def for_waves(self, cycles: float, samples: int) -> dict[str, Any]:
+    def for_waves(self, cycles: float, samples: int) -> Document:
         return {"scale": cycles / 2}
 
     def waves_in_words(self, fastest: str, why: str, samples: int) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from staf._documents import Document
 from staf._typing import Float
 from staf.nn.arguments import Depth, Positive, Size, check
 from staf.nn.hooks import has_hooks
@@ -33,7 +34,7 @@ class Wire(nn.Module):
     (torch.float32, torch.complex64)
     """
 
-    architecture: dict[str, Any]
+    architecture: Document
 
     def __init__(
         self,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
 from staf import ops
+from staf._documents import Document
 from staf._typing import Float
 from staf.nn.activations import Sine
 from staf.nn.arguments import check
@@ -43,7 +44,7 @@ class Incode(nn.Module):
     (torch.Size([5, 3]), torch.Size([4]))
     """
 
-    architecture: dict[str, Any]
+    architecture: Document
     observation: Tensor | None
     constants: Tensor
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from staf._typing import Float
+from staf.nn.architecture import Runtime
 from staf.nn.arguments import choose
 from staf.nn.init import fill, normal
 from staf.nn.linear import Linear
@@ -56,7 +57,7 @@ class Harmoniser(nn.Module):
         super().__init__()
         self.signal = choose("harmoniser", signal, tuple(HEADS))
         self.sample_rate = sample_rate
-        runtime: dict[str, Any] = {"generator": generator, "device": device, "dtype": dtype}
+        runtime: Runtime = {"generator": generator, "device": device, "dtype": dtype}
         self.features: nn.Module | None = None
         if signal != "audio":
             self.features = ShapeStem(**runtime) if signal == "shape" else ImageStem(**runtime)

@@ -1,4 +1,4 @@
-"""Whether someone looks between the layers of a network, which then may not be computed as one operation."""
+"""Whether modules have hooks: a network with hooks may not be computed as one operation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch.nn.modules.module import _has_any_global_hook
 
 
 def has_hooks(*modules: nn.Module) -> bool:
-    """Whether calling one of these runs more than its class's `forward`.
+    """Whether calling one of these runs more than the `forward` of its class.
 
     >>> layer = nn.Linear(2, 2)
     >>> before = has_hooks(layer)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from staf._typing import Float
 
-WINDOW, HOP = 400, 160
+WINDOW, HOP, COEFFICIENTS = 400, 160, 50
 
 
 def mel_filters(bins: int, mels: int, sample_rate: int) -> Float[Tensor, "mels bins"]:
@@ -23,8 +23,8 @@ def mel_filters(bins: int, mels: int, sample_rate: int) -> Float[Tensor, "mels b
     return torch.minimum(rising, falling).clamp(min=0)
 
 
-def mfcc(waveform: Float[Tensor, "channels n"], sample_rate: int, coefficients: int = 50) -> Float[Tensor, " k"]:
-    """Cepstral coefficients, averaged over time and channels.
+def mfcc(waveform: Float[Tensor, "channels n"], sample_rate: int) -> Float[Tensor, " k"]:
+    """50 cepstral coefficients, averaged over time and channels.
 
     Power spectra of Hann windows of 400 samples every 160, as many mel bands as coefficients, in decibels no lower
     than 80 under the loudest, then the orthonormal DCT-II.
@@ -37,9 +37,18 @@ def mfcc(waveform: Float[Tensor, "channels n"], sample_rate: int, coefficients: 
     window = torch.hann_window(WINDOW, dtype=torch.float64, device="cpu")
     spectrum = torch.stft(signal, WINDOW, HOP, window=window, center=False, return_complex=True)
     power = spectrum.real.square() + spectrum.imag.square()
-    decibels = 10 * torch.log10((mel_filters(WINDOW // 2 + 1, coefficients, sample_rate) @ power).clamp(min=1e-10))
+    decibels = 10 * torch.log10((mel_filters(WINDOW // 2 + 1, COEFFICIENTS, sample_rate) @ power).clamp(min=1e-10))
     decibels = torch.maximum(decibels, decibels.amax() - 80)
-    k = torch.arange(coefficients, dtype=torch.float64, device="cpu")
-    basis = torch.cos(math.pi / coefficients * (k + 0.5) * k[:, None]) * math.sqrt(2 / coefficients)
+    return (cosines(COEFFICIENTS) @ decibels).mean((0, 2)).to(waveform.device, waveform.dtype)
+
+
+def cosines(size: int) -> Float[Tensor, "n n"]:
+    """The orthonormal cosine transform (DCT-II) as a matrix, float64, on the CPU.
+
+    >>> bool(torch.allclose(cosines(5) @ cosines(5).T, torch.eye(5, dtype=torch.float64)))
+    True
+    """
+    at = torch.arange(size, dtype=torch.float64, device="cpu")
+    basis = torch.cos(math.pi / size * (at + 0.5) * at[:, None]) * math.sqrt(2 / size)
     basis[0] /= math.sqrt(2)
-    return (basis @ decibels).mean((0, 2)).to(waveform.device, waveform.dtype)
+    return basis

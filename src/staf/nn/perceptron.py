@@ -41,7 +41,7 @@ class Family:
         hidden_omega0: of the other layers; as `omega0` if not given.
         sigma: of `gauss` and `wire`.
         terms: sinusoids of `staf`.
-        first_bias: of `finer`: the first bias is U(-first_bias, first_bias).
+        first_bias: of `finer`: the first bias is U(-first_bias, first_bias); None: as that of the other layers.
 
     >>> Family("staf", omega0=40.0).network(3, 4, width=16, depth=2)(torch.zeros(5, 3)).shape
     torch.Size([5, 4])
@@ -52,7 +52,7 @@ class Family:
     hidden_omega0: float | None = None
     sigma: float = SIGMA
     terms: int = TERMS
-    first_bias: float = FIRST_BIAS
+    first_bias: float | None = FIRST_BIAS
 
     def __post_init__(self) -> None:
         choose("activation", self.activation, get_args(ActivationName))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Unpack
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from staf._typing import Float
+from staf.nn.architecture import Runtime
 from staf.nn.init import fill, normal
 
 
@@ -46,7 +47,7 @@ class Convolution(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Convolve, then normalise each channel."""
-        convolve: Any = functional.conv2d if self.weight.dim() == 4 else functional.conv3d
+        convolve = functional.conv2d if self.weight.dim() == 4 else functional.conv3d
         y = convolve(x, self.weight, stride=self.stride, padding=self.padding)
         if y[0, 0].numel() == 1:
             return torch.zeros_like(y) + self.shift.reshape(-1, *[1] * (y.dim() - 2))
@@ -56,7 +57,9 @@ class Convolution(nn.Module):
 class Block(nn.Module):
     """relu(x + conv(relu(conv(x)))), with a 1x1 convolution on x where its shape changes."""
 
-    def __init__(self, channels: int, features: int, *, dimensions: int, stride: int = 1, **runtime: Any) -> None:
+    def __init__(
+        self, channels: int, features: int, *, dimensions: int, stride: int = 1, **runtime: Unpack[Runtime]
+    ) -> None:
         super().__init__()
         cube, strides = (3,) * dimensions, (stride,) * dimensions
         self.first = Convolution(channels, features, kernel=cube, stride=strides, **runtime)
@@ -80,7 +83,7 @@ class ImageStem(nn.Module):
 
     out_features = 64
 
-    def __init__(self, **runtime: Any) -> None:
+    def __init__(self, **runtime: Unpack[Runtime]) -> None:
         super().__init__()
         self.stem = Convolution(3, 64, kernel=(7, 7), stride=(2, 2), **runtime)
         self.blocks = nn.Sequential(*[Block(64, 64, dimensions=2, **runtime) for _ in range(3)])
@@ -96,7 +99,7 @@ class ShapeStem(nn.Module):
 
     out_features = 128
 
-    def __init__(self, **runtime: Any) -> None:
+    def __init__(self, **runtime: Unpack[Runtime]) -> None:
         super().__init__()
         self.stem = Convolution(3, 64, kernel=(3, 7, 7), stride=(1, 2, 2), **runtime)
         widths = [(64, 64, 1), (64, 64, 1), (64, 128, 2), (128, 128, 1)]

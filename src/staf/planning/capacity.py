@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
+import numpy as np
 import torch
 from torch.nn import functional
 
+from staf._documents import Document
 from staf.nn.networks import NETWORKS
 from staf.planning.situation import Choice, Situation
 
@@ -113,7 +114,7 @@ def hash_grid(s: Situation, shape: tuple[int, ...], why: str) -> Choice:
         finest, loss = math.ceil(finest / 1.25), "the budget trains no more"
     entries = math.ceil(math.log2(_vertices(finest, sides)))
     entries = min(max(entries, LEAST_ENTRIES), MOST_ENTRIES[device])
-    arguments: dict[str, Any] = grid_arguments(shape, finest, entries)
+    arguments: Document = grid_arguments(shape, finest, entries)
     if s.asked.decoder is not None:
         arguments["activation"] = s.asked.decoder
     field = NETWORKS["ngp"].factory(s.in_features, int(s.source.out_features), device="meta", **arguments)
@@ -142,7 +143,7 @@ def _cell(s: Situation, shape: tuple[int, ...]) -> tuple[int, str | None]:
     return 1, f"reduced {cell} times the picture keeps {loss:.1f} dB only" if losses else None
 
 
-def reduction_losses(pixels: Any) -> dict[int, float]:
+def reduction_losses(pixels: np.ndarray) -> dict[int, float]:
     """PSNR of a picture (h, w, c) that is reduced k times by area means and enlarged bilinearly, for k = 8, 4, 2.
 
     It is looked at in 16 patches of 512 pixels a side, spread evenly; k that do not fit into the picture are left out.
@@ -197,7 +198,7 @@ def default_steps(s: Situation) -> int:
     return min(max(least, round(POINT_VISITS * s.points / min(BATCH[device], s.points))), most)
 
 
-def grid_arguments(shape: Sequence[int], finest: int, log2_entries: int) -> dict[str, Any]:
+def grid_arguments(shape: Sequence[int], finest: int, log2_entries: int) -> Document:
     """The arguments of `ngp` for a signal of this shape, whose longest side has up to `finest` cells.
 
     >>> grid_arguments((300, 400), 200, 14)
@@ -205,7 +206,7 @@ def grid_arguments(shape: Sequence[int], finest: int, log2_entries: int) -> dict
     """
     coarsest = min(COARSEST, finest)
     levels = 1 + math.ceil(math.log(finest / coarsest) / math.log(GROWTH) - 1e-9)
-    arguments: dict[str, Any] = {
+    arguments: Document = {
         "levels": min(levels, MOST_LEVELS),
         "log2_entries": log2_entries,
         "coarsest": coarsest,

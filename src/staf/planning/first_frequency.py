@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from staf._documents import Entries
 from staf.nn.networks import NetworkSpec
 from staf.planning.situation import Choice, Situation
 from staf.planning.spectrum import audio_detail, grid_detail, shown_signal
@@ -20,7 +20,7 @@ from staf.planning.spectrum import audio_detail, grid_detail, shown_signal
 # omega0 = OMEGA0_PER_ROOT sqrt(mean frequency), within the ends. More than a quarter of (side + mean frequency) fits
 # the pixels as well and is noise between them, and of few pixels more than a hundredth of the side squared. Beyond 100
 # nothing is gained: at 512x512, 500 steps of SOAP, train_00 and train_02 of DIV2K end at 36.3 dB with 138 and 143, at
-# 36.6 with 70% of that and at 36.7 with half, and at 26.9, 28.7 and 30.0 dB between.
+# 36.6 with 70% of that and at 36.7 with half; between the pixels at 26.9, 28.7 and 30.0 dB.
 OMEGA0_PER_ROOT = 7.0
 OMEGA0_PER_SIDE = 0.25
 OMEGA0_PER_SQUARE = 0.01
@@ -104,7 +104,7 @@ def at_pitch(spec: NetworkSpec, recording: Any, hertz: float, why: str = "as giv
     )
 
 
-def from_settings(arguments: Mapping[str, Any]) -> Choice:
+def from_settings(arguments: Entries) -> Choice:
     """The choice of a restoration: slower first layers than those of a reconstruction."""
     return _told(arguments, ", so that the field stays smooth between what is seen")
 
@@ -162,7 +162,7 @@ def first_hertz(signal: Any, seconds: float, cycles: float = CYCLES, width: int 
     return max(min(wanted, quarter, covered), min(LOWEST_HERTZ, quarter)), why
 
 
-def _told(arguments: Mapping[str, Any], why: str) -> Choice:
+def _told(arguments: Entries, why: str) -> Choice:
     said = ", ".join(f"{name} {value:g}" for name, value in arguments.items())
     return Choice(said + why if said else "", arguments=arguments)
 

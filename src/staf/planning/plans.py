@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import nn
 
+from staf._documents import Entries
 from staf.nn.networks import NETWORKS, NetworkSpec, network_named
 from staf.planning import recipes
 from staf.planning.rules import OWN_NETWORK_RULES, rules_for, rules_of, with_changes
@@ -34,7 +34,7 @@ class NetworkFactory:
     spec: NetworkSpec
     in_features: int
     out_features: int
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Entries = field(default_factory=dict)
     starts: tuple[Callable[[nn.Module], None], ...] = ()
 
     def __call__(self, generator: torch.Generator) -> nn.Module:
@@ -162,7 +162,7 @@ def preset(signal: SignalLike, name: str, *, model: str = "staf") -> Plan:
     return Plan(factory, getattr(recipes, chosen.recipe)().replace(**training), reasons, f"{who}_{model}_{task}")
 
 
-def schedule_in_words(plain: Mapping[str, Any]) -> str:
+def schedule_in_words(plain: Entries) -> str:
     """A schedule's name and constants.
 
     >>> schedule_in_words({"name": "exponential", "final": 0.1})

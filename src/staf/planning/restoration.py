@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
+from staf._documents import Document
 from staf.nn.networks import Settings
 from staf.planning import capacity, first_frequency, rules
 from staf.planning.plans import Budget, Plan, plan
@@ -43,7 +44,7 @@ class Restoration:
         """The network's settings for full batches; where none were found for the task, those of super-resolution."""
         return s.spec.settings(self.task if self.task in s.spec.restoration else "super_resolution")
 
-    def arguments(self, s: Situation) -> dict[str, Any]:
+    def arguments(self, s: Situation) -> Document:
         """The network's arguments; none where it keeps its own."""
         own = self.settings(s)
         observed = s.source.observed.shape if own.per_pixel or self.per_pixel else ()

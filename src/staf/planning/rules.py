@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from staf._documents import Document
 from staf.nn.networks.spec import EVERY, Constants
 from staf.planning import capacity, first_frequency, recipes
 from staf.planning.situation import Choice, Rule, Situation
@@ -66,7 +67,7 @@ def network(s: Situation) -> Choice:
 def constants(s: Situation) -> Choice:
     """The network's constants for signals of this kind."""
     own = [s.spec.constants.get(key, Constants()) for key in (EVERY, getattr(s.signal, "kind", ""))]
-    arguments: dict[str, Any] = {}
+    arguments: Document = {}
     for part in own:
         arguments |= part.of(s.signal)
     return Choice("; ".join(part.reason for part in own if part.reason), arguments=arguments)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import torch
 from torch import nn
 
+from staf._documents import Document, Entries
 from staf.nn.networks import NetworkSpec
 
 
@@ -60,8 +61,8 @@ class Choice:
     """
 
     reason: str = ""
-    recipe: Mapping[str, Any] = field(default_factory=dict)
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    recipe: Entries = field(default_factory=dict)
+    arguments: Entries = field(default_factory=dict)
     start: Callable[[nn.Module], None] | None = None
     spec: NetworkSpec | None = None
     network: NetworkSpec | None = None
@@ -141,7 +142,7 @@ class Situation:
         return self["budget"].recipe["steps"]
 
     @property
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> Document:
         """The network's arguments that differ from its defaults, chosen by all topics in the order of the table."""
         return self.arguments_without()
 
@@ -158,7 +159,7 @@ class Situation:
             field = spec.factory(self.in_features, int(self.source.out_features), **self.arguments_without(*asking))
         return sum(parameter.numel() for parameter in field.parameters())
 
-    def arguments_without(self, *asking: str) -> dict[str, Any]:
+    def arguments_without(self, *asking: str) -> Document:
         """The arguments without the choices of some topics, whose rules call this."""
         topics = [topic for topic in self.rules if topic not in asking]
         return {name: value for topic in topics for name, value in self[topic].arguments.items()}

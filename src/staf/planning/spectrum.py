@@ -119,7 +119,7 @@ def shown_signal(signal: Any) -> Any:
 
 
 def _samples(signal: Any) -> np.ndarray | None:
-    """The samples (*shape, channels) of a signal or of what a task shows to a fit; None if it holds none."""
+    """The samples (*shape, channels) of a signal or of what a task shows to a fit; None if it has none."""
     array = getattr(shown_signal(signal), "array", None)
     return array if isinstance(array, np.ndarray) else None
 

@@ -152,7 +152,7 @@ def _changes(fit: Fit) -> str:
 
 
 def _default_task(fit: Fit) -> bool:
-    """Whether the fit solved the task that its signal has by itself."""
+    """Whether the fit solved the default task of its signal."""
     return fit.signal is not None and fit.field.metadata.get("task") == fit.signal.view.default_task
 
 

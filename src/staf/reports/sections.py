@@ -131,7 +131,7 @@ def look(fit: Fit) -> str:
 
 
 def _alone(fit: Fit) -> str:
-    """The result by itself, of a volume its middle layer: of a restoration the truth is not known."""
+    """Only the result (of a volume its middle layer), for restorations whose truth is not known."""
     result, shown = fit.reconstruction, ""
     pixels = result.values().reshape(*result.shape, -1).numpy()
     while pixels.ndim > 3:

@@ -1,21 +1,12 @@
-"""Strings made safe for HTML: every one that reaches a page passes here."""
+"""Strings and numbers of a report. Every string that reaches a page passes through `text`."""
 
 from __future__ import annotations
 
-import html
 import math
 
+from staf._page_policy import text
 
-def text(value: object) -> str:
-    """A value as HTML text or attribute: markup escaped, control and direction characters made visible.
-
-    >>> text("<script>alert('1')</script>")
-    '&lt;script&gt;alert(&#x27;1&#x27;)&lt;/script&gt;'
-    >>> text("photo\u202egnp.exe")
-    'photo\ufffdgnp.exe'
-    """
-    clean = "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in str(value))
-    return html.escape(clean, quote=True)
+__all__ = ["duration", "number", "text"]
 
 
 def number(value: float | None, digits: int = 2) -> str:

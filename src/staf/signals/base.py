@@ -136,7 +136,7 @@ class Signal(ABC):
         """The task that `staf.fit` solves for this signal."""
 
     def as_planned(self, recipe: Recipe) -> Self:
-        """This signal with its open choices set by the recipe; by default there are none."""
+        """This signal with its open choices set by the recipe; by default unchanged."""
         return self
 
     def plan_rules(self) -> Mapping[str, Rule | None]:

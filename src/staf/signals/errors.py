@@ -33,7 +33,7 @@ class NoSamples(SignalError, AttributeError):
 
 
 def damaged(what: str) -> SignalError:
-    """The error for a file that is not whole, and `what` shows it.
+    """The error for a file that is damaged or incomplete; `what` says how that was seen.
 
     >>> damaged("its last chunk ends at byte 7")
     SignalError('it is damaged or cut short: its last chunk ends at byte 7')

@@ -13,7 +13,7 @@ Convention = Literal["centres", "ends"]
 CONVENTIONS: tuple[Convention, ...] = ("centres", "ends")
 
 
-def axis(size: int, convention: Convention = "centres", *, dtype: torch.dtype = torch.float32) -> Tensor:
+def axis(size: int, convention: Convention = "centres") -> Tensor:
     """The positions of `size` samples along one axis.
 
     `centres` places sample i of n at (2i+1)/n - 1, so that resolutions are aligned; `ends` is linspace(-1, 1, n), as in
@@ -26,26 +26,18 @@ def axis(size: int, convention: Convention = "centres", *, dtype: torch.dtype = 
         raise ValueError(f"a grid axis needs at least one sample, got {size}")
     if convention not in CONVENTIONS:
         raise ValueError(f"convention must be one of {', '.join(CONVENTIONS)}, got {convention!r}")
-    return _positions(torch.arange(size), size, convention, dtype)
+    return _positions(torch.arange(size), size, convention)
 
 
-def _positions(index: Tensor, size: int, convention: Convention, dtype: torch.dtype) -> Tensor:
-    """The positions of samples `index` along an axis of `size`, computed in float64."""
+def _positions(index: Tensor, size: int, convention: Convention) -> Tensor:
+    """The positions of samples `index` along an axis of `size`, computed in float64 and then rounded."""
     i = index.double()
     if convention == "centres":
-        return ((2 * i + 1) / size - 1).to(dtype)
-    return (2 * i / max(1, size - 1) - (0 if size == 1 else 1)).to(dtype)
+        return ((2 * i + 1) / size - 1).float()
+    return (2 * i / max(1, size - 1) - (0 if size == 1 else 1)).float()
 
 
-def window(
-    size: int,
-    start: float,
-    stop: float,
-    count: int,
-    convention: Convention = "centres",
-    *,
-    dtype: torch.dtype = torch.float32,
-) -> Tensor:
+def window(size: int, start: float, stop: float, count: int, convention: Convention = "centres") -> Tensor:
     """`count` positions over the samples [start, stop) of an axis of `size` samples, at any resolution.
 
     `centres` divides the span of those samples' cells into `count` cells and gives their centres:
@@ -64,12 +56,12 @@ def window(
         raise ValueError(f"a window must lie in [0, {size}] and hold at least one sample, got [{start}, {stop})")
     j = torch.arange(count, dtype=torch.float64)
     if convention == "centres":
-        return ((2 * start * count + (2 * j + 1) * (stop - start)) / (count * size) - 1).to(dtype)
+        return ((2 * start * count + (2 * j + 1) * (stop - start)) / (count * size) - 1).float()
     if size == 1:
-        return torch.zeros(count, dtype=dtype)
+        return torch.zeros(count, dtype=torch.float32)
     if count == 1:
-        return torch.tensor([(start + stop - 1) / (size - 1) - 1], dtype=dtype)
-    return (2 * (start * (count - 1) + j * (stop - 1 - start)) / ((count - 1) * (size - 1)) - 1).to(dtype)
+        return torch.tensor([(start + stop - 1) / (size - 1) - 1], dtype=torch.float32)
+    return (2 * (start * (count - 1) + j * (stop - 1 - start)) / ((count - 1) * (size - 1)) - 1).float()
 
 
 def coordinates(
@@ -77,7 +69,6 @@ def coordinates(
     convention: Convention = "centres",
     index: Tensor | None = None,
     *,
-    dtype: torch.dtype = torch.float32,
     device: torch.device | str | None = None,
 ) -> Tensor:
     """Coordinates (n, d) of a grid in C order: all of them, or those of a flat `index` (n,).
@@ -96,8 +87,8 @@ def coordinates(
     columns = []
     for size in reversed(shape):
         if size > index.numel():
-            columns.append(_positions(index % size, size, convention, dtype))
+            columns.append(_positions(index % size, size, convention))
         else:
-            columns.append(axis(size, convention, dtype=dtype).to(index.device)[index % size])
+            columns.append(axis(size, convention).to(index.device)[index % size])
         index = index // size
     return torch.stack(columns[::-1], dim=-1)

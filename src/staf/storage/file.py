@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -112,19 +112,25 @@ class FieldMetadata:
 
 
 def _is_number(value: object) -> bool:
-    """Whether a measure is one; that of a perfect fit is infinite."""
+    """Whether a measure is a number, which may be infinite (a perfect fit)."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def save_field(path: str | os.PathLike[str], field: nn.Module, metadata: Document) -> None:
     """Save a field for `load_field`. For a module that is not from this library, only the weights are saved."""
+    module, document = saved_form(field, {**metadata, "kind": "field"})
+    write(path, module.state_dict(), document)
+
+
+def saved_form(field: nn.Module, metadata: Document) -> tuple[nn.Module, Document]:
+    """The module whose weights are saved, baked if it can be, and the metadata with its architecture or its class."""
     baked = getattr(field, "baked", None)
     module = baked() if callable(baked) else field
     architecture = getattr(module, "architecture", None)
-    document = {**metadata, "kind": "field", "architecture": architecture}
+    document = {**metadata, "architecture": architecture}
     if architecture is None:
         document["module"] = f"{type(module).__module__}.{type(module).__qualname__}"
-    write(path, module.state_dict(), document)
+    return module, document
 
 
 def load_field(path: str | os.PathLike[str], module: nn.Module | None = None) -> tuple[nn.Module, Document]:
@@ -158,14 +164,12 @@ def load_field(path: str | os.PathLike[str], module: nn.Module | None = None) ->
 
 def _field_of_checkpoint(header: Header) -> Header:
     """A checkpoint's header as that of the field it holds, with the weights of its last step."""
-    names = {name: name.removeprefix(WEIGHTS) for name in header.shapes if name.startswith(WEIGHTS)}
-    if not names:
+    weights = header.part(WEIGHTS)
+    if not weights.shapes:
         raise FileError(f"{header.path} is not a complete checkpoint: it holds no weights")
-    metadata = {name: value for name, value in header.metadata.items() if name not in OF_CHECKPOINTS}
+    metadata = {name: value for name, value in weights.metadata.items() if name not in OF_CHECKPOINTS}
     metadata["kind"], metadata["steps"] = "field", header.metadata.get("step")
-    metadata["complex"] = [names[name] for name in header.metadata.get("complex", []) if name in names]
-    shapes = {short: header.shapes[name] for name, short in names.items()}
-    return Header(header.path, metadata, shapes, {short: header.types[name] for name, short in names.items()})
+    return replace(weights, metadata=metadata)
 
 
 def build_empty(header: Header) -> nn.Module:

@@ -6,7 +6,6 @@ import json
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,22 +23,15 @@ FORMAT_VERSION = 1
 LONGEST_FILE_NAME = 200
 
 
-@dataclass(frozen=True)
-class Index:
-    """What `index.json` lists: the names of the fields, each that of a file in the folder."""
-
-    names: list[str]
-
-    @classmethod
-    def of(cls, document: Any) -> Index:
-        """The index that a document is; a ValueError where it is none."""
-        fields = Record(document).get("fields")
-        if not isinstance(fields, dict):
-            raise ValueError("fields must be data by name")
-        for name in fields:
-            if not is_file_name(name):
-                raise ValueError(f"it lists {name[:80]!r}, which is not a file name")
-        return cls(list(fields))
+def listed_names(document: Any) -> list[str]:
+    """The names of the fields that an index lists, each that of a file; a ValueError if it is not an index."""
+    fields = Record(document).get("fields")
+    if not isinstance(fields, dict):
+        raise ValueError("fields must be data by name")
+    for name in fields:
+        if not is_file_name(name):
+            raise ValueError(f"it lists {name[:80]!r}, which is not a file name")
+    return list(fields)
 
 
 def is_file_name(name: str) -> bool:
@@ -69,7 +61,7 @@ class FieldFolder:
 
     @classmethod
     def for_run(cls, path: str | os.PathLike[str], *, resume: bool, overwrite: bool) -> FieldFolder:
-        """The folder of a run; refused if it holds an earlier one that shall neither be resumed nor replaced."""
+        """The folder of a run; refused if it holds an earlier run that is neither resumed nor overwritten."""
         folder = cls(path)
         if (folder.path / INDEX).exists() and not (resume or overwrite):
             raise FileExistsError(
@@ -85,13 +77,13 @@ class FieldFolder:
 
     def files(self) -> dict[str, Path]:
         """The file of each field that the index lists, by name."""
-        return {name: self.file(name) for name in self.index().names}
+        return {name: self.file(name) for name in self.names()}
 
-    def index(self) -> Index:
-        """What the index lists."""
+    def names(self) -> list[str]:
+        """The names of the fields that the index lists."""
         path = self.path / INDEX
         try:
-            return Index.of(read_json(path))
+            return listed_names(read_json(path))
         except FileNotFoundError:
             if not self.path.is_dir():
                 raise FileError(f"{self.path} does not exist") from None
@@ -161,7 +153,7 @@ class FieldFolder:
         atomic_write(self.path / name, text)
 
     def read_document(self, name: str) -> Any:
-        """Read a JSON document of the folder; a ValueError says that it is none."""
+        """Read a JSON document of the folder; a ValueError if it is not one."""
         path = self.path / name
         try:
             return read_json(path)

@@ -8,9 +8,8 @@ import os
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from staf._documents import parse_json
+from staf._documents import Document, parse_json
 from staf._messages import one_line
 
 FORMAT_VERSION = 1
@@ -35,9 +34,20 @@ class Header:
     """The header of a file: metadata, and the shape and type of each tensor."""
 
     path: Path
-    metadata: dict[str, Any]
+    metadata: Document
     shapes: dict[str, tuple[int, ...]]
     types: dict[str, str]
+
+    def part(self, prefix: str) -> Header:
+        """The header of the tensors whose names begin with a prefix, without it."""
+        names = {name: name.removeprefix(prefix) for name in self.shapes if name.startswith(prefix)}
+        pairs = [names[name] for name in self.metadata.get("complex", []) if name in names]
+        return Header(
+            self.path,
+            {**self.metadata, "complex": pairs},
+            {short: self.shapes[name] for name, short in names.items()},
+            {short: self.types[name] for name, short in names.items()},
+        )
 
 
 def read_header(path: str | os.PathLike[str]) -> Header:
@@ -101,7 +111,7 @@ def _header_bytes(path: Path) -> tuple[bytes, int]:
         return file.read(length), size
 
 
-def _check_tensors(path: Path, entries: dict[str, Any], available: int) -> dict[str, tuple[int, ...]]:
+def _check_tensors(path: Path, entries: Document, available: int) -> dict[str, tuple[int, ...]]:
     shapes = {}
     end_of_last = 0
     try:

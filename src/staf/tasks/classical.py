@@ -13,6 +13,7 @@ from staf.tasks.choice import Candidate
 from staf.tasks.denoising import Denoising
 from staf.tasks.inverse import InverseProblem
 from staf.tasks.left_out import left_out
+from staf.tasks.non_local import non_local_means
 from staf.tasks.patch_methods import denoised_by_patches, noise_of, patches_serve
 from staf.tasks.super_resolution import SuperResolution
 
@@ -63,16 +64,6 @@ def total_variation(image: Float[Tensor, "c h w"], weight: float) -> Float[Tenso
     denoise_tv_chambolle = need("image", "skimage.restoration").denoise_tv_chambolle
 
     return torch.from_numpy(denoise_tv_chambolle(image.numpy(), weight=weight, channel_axis=0)).float()
-
-
-def non_local_means(image: Float[Tensor, "c h w"], width: float) -> Float[Tensor, "c h w"]:
-    """Means over similar 5x5 patches at most 6 pixels away, with a kernel of `width` over their distance."""
-    denoise_nl_means = need("image", "skimage.restoration").denoise_nl_means
-
-    # A single channel given as an axis is taken for something else.
-    given, axis = (image[0].numpy(), None) if len(image) == 1 else (image.numpy(), 0)
-    done = denoise_nl_means(given, patch_size=5, patch_distance=6, h=width, channel_axis=axis)
-    return torch.from_numpy(done).float().reshape(image.shape)
 
 
 DENOISERS: dict[str, tuple[Denoiser, Sequence[float]]] = {

@@ -16,7 +16,7 @@ from staf.planning.situation import Rule
 from staf.signals.base import Signal
 from staf.signals.grid import Convention, coordinates
 from staf.signals.value_transform import value_transform
-from staf.tasks.inverse import drawn
+from staf.tasks.held_out import drawn
 from staf.tasks.whole_grid import reconstructed, whole_grid
 from staf.training.history import decibels
 from staf.training.task import Batch, Predict

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from staf.operators import Laplacian
+from staf.tasks.solvers import conjugate_gradients
 
 
 def filled(image: Tensor, known: Tensor, steps: int = 200) -> Tensor:
@@ -23,15 +24,5 @@ def filled(image: Tensor, known: Tensor, steps: int = 200) -> Tensor:
     def curvature(x: Tensor) -> Tensor:
         return unknown * bend.A(bend.A(x))
 
-    x, residual = torch.zeros_like(start), -curvature(start)
-    direction, size = residual.clone(), residual.square().sum()
-    first = size.clone()
-    for _ in range(steps):
-        if not size > 1e-10 * first:
-            break
-        along = curvature(direction)
-        rate = size / (direction * along).sum()
-        x, residual = x + rate * direction, residual - rate * along
-        before, size = size, residual.square().sum()
-        direction = residual + size / before * direction
-    return (start + x).to(image.dtype)
+    change = conjugate_gradients(curvature, -curvature(start), steps=steps, tolerance=1e-10)
+    return (start + change).to(image.dtype)

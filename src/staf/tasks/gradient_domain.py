@@ -12,7 +12,7 @@ from staf._typing import Bool
 from staf.operators import Composed, Gradient, Laplacian, Mask, Window
 from staf.signals.base import Signal
 from staf.tasks.inverse import InverseProblem
-from staf.tasks.whole_grid import whole_grid
+from staf.tasks.whole_grid import channels_of, whole_grid
 from staf.training.task import Predict
 
 
@@ -59,7 +59,7 @@ class GradientDomain(InverseProblem):
         generator: torch.Generator | None = None,
     ) -> GradientDomain:
         """The task of a known picture, whose differences and means are taken."""
-        values = truth.values().T.reshape(truth.out_features, *truth.shape)
+        values = channels_of(truth)
         means = values.flatten(1).mean(1).tolist()
         observation = operator.A(values)
         return cls(truth, operator, observation, means=means, truth=truth, held_out=held_out, generator=generator)
@@ -117,7 +117,7 @@ class SeamlessCloning(InverseProblem):
             )
         if tuple(inside.shape) != target.shape or not inside.any() or inside.all():
             raise ValueError(f"inside must be true for some of the {target.shape} pixels, and not for all")
-        around, within = (signal.values().T.reshape(signal.out_features, *signal.shape) for signal in (target, source))
+        around, within = channels_of(target), channels_of(source)
         gradient = Gradient(target.shape)
         edges = touching(inside)
         wanted = gradient.A(within)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from typing import Self
 
@@ -14,7 +13,8 @@ from staf.operators.linear import LinearOperator, SampleMeans
 from staf.signals.base import Signal
 from staf.signals.grid import Convention, axis
 from staf.signals.value_transform import value_transform
-from staf.tasks.whole_grid import reconstructed, whole_grid
+from staf.tasks.held_out import drawn, held_out_metadata, needed
+from staf.tasks.whole_grid import channels_of, reconstructed, whole_grid
 from staf.training.history import decibels
 from staf.training.task import Batch, Predict
 
@@ -99,20 +99,18 @@ class InverseProblem:
         generator: torch.Generator | None = None,
         convention: Convention = "centres",
         held_out: float = 0.0,
-    ) -> InverseProblem:
+    ) -> Self:
         """The problem whose observation is A `truth`, with `noise` drawn from `generator` in units of the value range.
 
         The operator's grid must be the truth's own.
         """
         transform = value_transform(truth)
-        fitted = operator.A(transform.fitted(truth.values()).T.reshape(truth.out_features, *truth.shape))
+        fitted = operator.A(transform.fitted(channels_of(truth)))
         if noise is not None:
-            if generator is None:
-                raise ValueError("generator must be given to draw noise, got None")
-            fitted = noise(fitted, generator)
+            fitted = noise(fitted, needed(generator, "noise"))
         constant = operator.A(torch.ones(truth.out_features, *operator.input_shape))
         observation = transform.offset * constant + transform.scale * fitted
-        return InverseProblem(
+        return cls(
             truth,
             operator,
             observation,
@@ -121,6 +119,10 @@ class InverseProblem:
             held_out=held_out,
             generator=generator,
         )
+
+    def coarser(self, share: float) -> Signal:
+        """What a plan looks at where observations along a side are this share of the samples: rates follow them."""
+        return self.signal.empty(tuple(max(1, round(size * share)) for size in self.signal.shape))
 
     @property
     def points(self) -> int:
@@ -248,32 +250,3 @@ class InverseProblem:
         if hasattr(self.operator, "to"):
             self.operator = self.operator.to(device)
         return self
-
-
-def drawn(shape: tuple[int, ...], held_out: float, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
-    """Which flat places of a grid are held out, and which are fitted; both in C order.
-
-    Unless `held_out` is 0, at least one place is held out, and one is always fitted.
-
-    >>> held, fitted = drawn((4, 5), 0.1, torch.Generator().manual_seed(0))
-    >>> len(held), len(fitted)
-    (2, 18)
-    """
-    if not 0 <= held_out < 1:
-        raise ValueError(f"held_out must be a share of the observations in [0, 1), got {held_out}")
-    total = torch.Size(shape).numel()
-    held = min(total - 1, max(1, round(held_out * total))) if held_out else 0
-    if not held:
-        return torch.arange(0), torch.arange(total)
-    if generator is None:
-        raise ValueError("generator must be given to draw what is held out, got None")
-    order = torch.randperm(total, generator=generator, device=generator.device).cpu()
-    return order[:held].sort().values, order[held:].sort().values
-
-
-def held_out_metadata(index: Tensor) -> Document:
-    """Which observations are held out, as a hash: a fit is resumed only with the same ones."""
-    if not len(index):
-        return {}
-    held = index.cpu().numpy()
-    return {"held_out": {"observations": len(held), "sha256": hashlib.sha256(held.tobytes()).hexdigest()}}

@@ -31,6 +31,7 @@ from staf.tasks.learned_filling import filled_by_network
 from staf.tasks.left_out import left_out
 from staf.tasks.patch_methods import filled_by_patches, patches_serve
 from staf.tasks.poisson import least_squares
+from staf.tasks.solvers import accelerated
 from staf.tasks.tomography_classical import SART_WEIGHTS, WINDOWS, filtered_backprojection, sart
 from staf.tasks.wavelets import WAVELET_WEIGHTS, wavelet_l1
 
@@ -46,6 +47,8 @@ Solve = Callable[[Any, Tensor, Tensor, float], Tensor]
 @dataclass(frozen=True)
 class Method:
     """A classical method: its solver, the strengths that held-out observations choose from, and what it is for.
+
+    A method without a strength has one of 0, which its solver ignores.
 
     `any_device` is whether it runs on the device of the task's tensors; others run on the CPU.
     """
@@ -66,17 +69,14 @@ def total_variation(operator: LinearOperator, observation: Tensor, seen: Bool[Te
     from skimage.restoration import denoise_tv_chambolle
 
     rate = 1 / squared_norm(operator)
-    u = v = start(operator, observation, seen)
-    momentum = 1.0
-    for _ in range(ITERATIONS):
+
+    def step(v: Tensor) -> Tensor:
         gradient = operator.A_adjoint((operator.A(v) - observation) * seen)
         moved = (v - rate * gradient).numpy()
-        after = torch.from_numpy(denoise_tv_chambolle(moved, weight=weight, max_num_iter=10, channel_axis=0))
-        after = after.to(observation.dtype)
-        following = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
-        v = after + (momentum - 1) / following * (after - u)
-        u, momentum = after, following
-    return u
+        after = denoise_tv_chambolle(moved, weight=weight, max_num_iter=10, channel_axis=0)
+        return torch.from_numpy(after).to(observation.dtype)
+
+    return accelerated(start(operator, observation, seen), step, ITERATIONS)
 
 
 def start(operator: LinearOperator, observation: Tensor, seen: Tensor) -> Tensor:
@@ -90,14 +90,19 @@ def start(operator: LinearOperator, observation: Tensor, seen: Tensor) -> Tensor
     return operator.A_adjoint(observation * seen) / share.abs().clamp(min=1e-3 * float(share.abs().max()))
 
 
+def known_places(operator: Mask, seen: Tensor) -> Bool[Tensor, "*shape"]:
+    """Where on its grid a mask's observations are that may be seen."""
+    return operator.A_adjoint(seen.float()).bool()
+
+
 def biharmonic(operator: Mask, observation: Tensor, seen: Tensor, strength: float) -> Tensor:
-    """Missing samples that make the Laplacian least; `strength` is none."""
-    known = operator.A_adjoint(seen.to(observation.dtype)).bool()
-    return filled(operator.A_adjoint(observation), known, steps=200)
+    """Missing samples that make the Laplacian least."""
+    known = known_places(operator, seen)
+    return filled(operator.A_adjoint(observation), known)
 
 
 def linear(operator: Mask, observation: Tensor, seen: Tensor, strength: float) -> Tensor:
-    """Missing samples from the triangles of known ones around them, the nearest known one beyond; `strength` is none.
+    """Missing samples from the triangles of known ones around them, the nearest known one beyond.
 
     Where known samples make no triangle (fewer than three, or all on a slanted line), the nearest one is taken.
 
@@ -110,7 +115,7 @@ def linear(operator: Mask, observation: Tensor, seen: Tensor, strength: float) -
     griddata = need("image", "scipy.interpolate").griddata
     from scipy.spatial import QhullError
 
-    known = operator.A_adjoint(seen.to(observation.dtype)).bool()
+    known = known_places(operator, seen)
     at, values = known.nonzero().numpy(), operator.A_adjoint(observation)[:, known].T.numpy()
     everywhere = torch.ones(known.shape, dtype=torch.bool).nonzero().numpy()
     near = found = griddata(at, values, everywhere, "nearest")
@@ -124,14 +129,14 @@ def linear(operator: Mask, observation: Tensor, seen: Tensor, strength: float) -
 
 
 def patch_groups(operator: Mask, observation: Tensor, seen: Tensor, strength: float) -> Tensor:
-    """Missing samples by what is known of similar patches, beginning with the learned ones; `strength` is none."""
-    known = operator.A_adjoint(seen.to(observation.dtype)).bool()
+    """Missing samples by what is known of similar patches, beginning with the learned ones."""
+    known = known_places(operator, seen)
     return filled_by_patches(operator.A_adjoint(observation), known)
 
 
 def learned_filling(operator: Mask, observation: Tensor, seen: Tensor, strength: float) -> Tensor:
-    """Missing samples by a network that was trained on other photos; `strength` is none."""
-    known = operator.A_adjoint(seen.to(observation.dtype)).bool()
+    """Missing samples by a network that was trained on other photos."""
+    known = known_places(operator, seen)
     return filled_by_network(operator.A_adjoint(observation), known)
 
 
@@ -153,7 +158,7 @@ def wiener(operator: GaussianBlur, observation: Tensor, seen: Tensor, balance: f
 
 
 def zero_filled(operator: MaskedFourier, observation: Tensor, seen: Tensor, strength: float) -> Tensor:
-    """Only the adjoint: frequencies that were not measured are zero; `strength` is none."""
+    """Only the adjoint: frequencies that were not measured are zero."""
     return operator.A_adjoint(observation * seen)
 
 
@@ -195,7 +200,7 @@ METHODS: dict[str, Method] = {
     "filtered backprojection": Method(
         filtered_backprojection, WINDOWS, lambda operator: isinstance(operator, BeamIntegrals), any_device=True
     ),
-    "least squares": Method(least_squares, (0.0,), lambda operator: differential(operator)),
+    "least squares": Method(least_squares, (0.0,), differential),
     "total variation": Method(
         total_variation,
         WEIGHTS,
@@ -246,7 +251,7 @@ def _without(
     return task.judged(operator.A(solved)).cpu().flatten(1)[:, part].T
 
 
-def squared_norm(operator: LinearOperator, turns: int = 20) -> float:
+def squared_norm(operator: LinearOperator) -> float:
     """The largest eigenvalue of A_adjoint A, a little overestimated.
 
     >>> round(squared_norm(Mask(torch.tensor([True, False, True]))), 2)
@@ -254,7 +259,7 @@ def squared_norm(operator: LinearOperator, turns: int = 20) -> float:
     """
     x = torch.rand(operator.input_shape, generator=torch.Generator().manual_seed(0)) + 0.1
     size = x.new_zeros(())
-    for _ in range(turns):
+    for _ in range(20):
         x = operator.A_adjoint(operator.A(x / x.norm()))
         size = x.norm()
     return 1.05 * float(size)

@@ -14,7 +14,9 @@ from staf.operators import MaskedFourier
 from staf.planning.restoration import MAGNETIC_RESONANCE
 from staf.planning.situation import Rule
 from staf.signals.base import Signal
+from staf.tasks.held_out import check_share, needed
 from staf.tasks.inverse import InverseProblem
+from staf.tasks.whole_grid import channels_of
 
 # Frequencies up to this share of the highest one are always fitted: a few of them hold most of the energy.
 CENTRE = 0.1
@@ -50,9 +52,7 @@ class MagneticResonance(InverseProblem):
     ) -> None:
         super().__init__(signal, operator, observation, truth=truth)
         self.held_out_index, self.train_index = held_out_frequencies(operator, held_out, generator)
-        # Rates follow how many observations there are along a side, not how many pixels.
-        share = math.sqrt(min(1.0, operator.coils * len(operator.index) / signal.points))
-        self.observed = signal.empty(tuple(max(1, round(size * share)) for size in signal.shape))
+        self.observed = self.coarser(math.sqrt(min(1.0, operator.coils * len(operator.index) / signal.points)))
 
     @classmethod
     def simulated(
@@ -65,12 +65,10 @@ class MagneticResonance(InverseProblem):
         generator: torch.Generator | None = None,
     ) -> MagneticResonance:
         """The task of a known picture; `noise` is the standard deviation of each part, as a share of the range."""
-        seen = operator.A(truth.values().T.reshape(truth.out_features, *truth.shape))
+        seen = operator.A(channels_of(truth))
         if noise:
-            if generator is None:
-                raise ValueError("generator must be given to draw noise, got None")
             low, high = truth.value_range
-            seen = seen + noise * (high - low) * torch.randn(seen.shape, generator=generator)
+            seen = seen + noise * (high - low) * torch.randn(seen.shape, generator=needed(generator, "noise"))
         return cls(truth, operator, seen, truth=truth, held_out=held_out, generator=generator)
 
     def plan_rules(self) -> Mapping[str, Rule]:
@@ -85,13 +83,11 @@ def held_out_frequencies(
     operator: MaskedFourier, held_out: float, generator: torch.Generator | None
 ) -> tuple[Tensor, Tensor]:
     """The flat places of an observation (coils, n, 2) that are held out, and the others."""
-    if not 0 <= held_out < 1:
-        raise ValueError(f"held_out must be a share of the frequencies in [0, 1), got {held_out}")
+    check_share(held_out, "frequencies")
     places = torch.arange(math.prod(operator.output_shape)).reshape(operator.output_shape)
     if held_out == 0:
         return torch.arange(0), places.flatten()
-    if generator is None:
-        raise ValueError("generator must be given to draw what is held out, got None")
+    generator = needed(generator, "what is held out")
     axes = [(torch.arange(n) - n // 2) / max(1, n / 2) for n in operator.input_shape]
     radius = torch.stack(torch.meshgrid(*axes, indexing="ij")).square().sum(0).sqrt().flatten()
     outer = (radius[operator.index.cpu()] > CENTRE).nonzero().squeeze(-1)

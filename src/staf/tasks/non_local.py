@@ -50,11 +50,17 @@ def sharpened(values: Float[Tensor, "c h w"], observed: Float[Tensor, "c a b"], 
 def _filtered(
     values: Float[Tensor, "c h w"], observed: Tensor, factor: int, patch: int, distance: int, widths: Sequence[float]
 ) -> Tensor:
-    denoise = need("image", "skimage.restoration").denoise_nl_means
     for width in widths:
-        # A single channel given as an axis is taken for something else.
-        given, axis = (values[0].numpy(), None) if len(values) == 1 else (values.numpy(), 0)
-        done = denoise(given, patch_size=patch, patch_distance=distance, h=width, channel_axis=axis)
-        mean = torch.from_numpy(done).to(values.dtype).reshape(values.shape)
-        values = back_projected(mean, observed, factor)
+        values = back_projected(non_local_means(values, width, patch, distance), observed, factor)
     return values
+
+
+def non_local_means(
+    image: Float[Tensor, "c h w"], width: float, patch: int = 5, distance: int = 6
+) -> Float[Tensor, "c h w"]:
+    """Means over similar patches at most `distance` pixels away, with a kernel of `width` over their differences."""
+    denoise = need("image", "skimage.restoration").denoise_nl_means
+    # A single channel given as an axis is taken for something else.
+    given, axis = (image[0].numpy(), None) if len(image) == 1 else (image.numpy(), 0)
+    done = denoise(given, patch_size=patch, patch_distance=distance, h=width, channel_axis=axis)
+    return torch.from_numpy(done).to(image.dtype).reshape(image.shape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -69,18 +69,13 @@ class PictureRestoration(InverseProblem):
 
     def __init__(self, signal: Signal, operator: LinearOperator, observation: Tensor, **how: Any) -> None:
         super().__init__(signal, operator, observation, **how)
-        # Rates follow how many observations there are along a side, not how many pixels.
-        share = math.sqrt(min(1.0, math.prod(operator.output_shape) / math.prod(operator.input_shape)))
-        self.observed = signal.empty(tuple(max(1, round(size * share)) for size in signal.shape))
+        share = math.prod(operator.output_shape) / math.prod(operator.input_shape)
+        self.observed = self.coarser(math.sqrt(min(1.0, share)))
 
     @classmethod
-    def simulated(cls, truth: Signal, operator: LinearOperator, **how: Any) -> PictureRestoration:
-        """The task for a known image; `noise`, `held_out` and `generator` as for `InverseProblem.observing`."""
-        seen = InverseProblem.observing(truth, operator, **{k: v for k, v in how.items() if k != "held_out"})
-        constant = operator.A(torch.ones(truth.out_features, *operator.input_shape))
-        observation = seen.transform.offset * constant + seen.transform.scale * seen.observation
-        how = {k: v for k, v in how.items() if k != "noise"}
-        return cls(truth, operator, observation, truth=truth, **how)
+    def simulated(cls, truth: Signal, operator: LinearOperator, **how: Any) -> Self:
+        """The task for a known image; arguments as for `observing`."""
+        return cls.observing(truth, operator, **how)
 
     @property
     def picture(self) -> Tensor:

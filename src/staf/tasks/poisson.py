@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
+from staf.nn.mfcc import cosines
 from staf.operators import Gradient, Laplacian, LinearOperator
+from staf.tasks.solvers import Map, conjugate_gradients
 
 MOST_STEPS = 1500
 TOLERANCE = 1e-7
 
 
 def least_squares(operator: LinearOperator, observation: Tensor, seen: Tensor, strength: float = 0.0) -> Tensor:
-    """The least x with the least |A x - y|^2 over the observations that are seen; `strength` is none.
+    """The least x with the least |A x - y|^2 over the observations that are seen.
 
     >>> line = torch.tensor([[0.0, 1.0, 4.0, 9.0]])
     >>> slope = Gradient((4,))
@@ -24,30 +25,17 @@ def least_squares(operator: LinearOperator, observation: Tensor, seen: Tensor, s
     tensor([[0., 1., 4., 9.]])
     """
     weight = seen.double()
-    data = observation.double()
-    faster = preconditioner(operator)
+    right = operator.A_adjoint(observation.double() * weight)
 
     def normal(x: Tensor) -> Tensor:
         return operator.A_adjoint(operator.A(x) * weight)
 
-    x = torch.zeros(len(data), *operator.input_shape, dtype=torch.float64)
-    residual = operator.A_adjoint(data * weight)
-    along = faster(residual)
-    size = (residual * along).sum()
-    first = size.clone()
-    for _ in range(MOST_STEPS):
-        if not size > TOLERANCE**2 * first:
-            break
-        moved = normal(along)
-        rate = size / (along * moved).sum()
-        x, residual = x + rate * along, residual - rate * moved
-        better = faster(residual)
-        before, size = size, (residual * better).sum()
-        along = better + size / before * along
-    return x.to(observation.dtype)
+    faster = preconditioner(operator)
+    found = conjugate_gradients(normal, right, steps=MOST_STEPS, tolerance=TOLERANCE**2, faster=faster)
+    return found.to(observation.dtype)
 
 
-def preconditioner(operator: LinearOperator) -> Callable[[Tensor], Tensor]:
+def preconditioner(operator: LinearOperator) -> Map:
     """The inverse of A' A for gradients and Laplacians, which the cosine transform makes diagonal; else nothing."""
     powers = {Gradient: 1, Laplacian: 2}
     power = powers.get(type(operator))  # type: ignore[arg-type]
@@ -70,15 +58,3 @@ def preconditioner(operator: LinearOperator) -> Callable[[Tensor], Tensor]:
         return x
 
     return applied
-
-
-def cosines(size: int) -> Tensor:
-    """The orthonormal cosine transform (DCT-II) as a matrix (size, size), float64.
-
-    >>> bool(torch.allclose(cosines(5) @ cosines(5).T, torch.eye(5, dtype=torch.float64)))
-    True
-    """
-    at = torch.arange(size, dtype=torch.float64)
-    basis = torch.cos(math.pi / size * (at + 0.5) * at[:, None]) * math.sqrt(2 / size)
-    basis[0] /= math.sqrt(2)
-    return basis

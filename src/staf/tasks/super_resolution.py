@@ -13,7 +13,9 @@ from staf.planning.restoration import SUPER_RESOLUTION_RULES
 from staf.planning.situation import Rule
 from staf.signals.base import Signal
 from staf.signals.grid import Convention
-from staf.tasks.inverse import InverseProblem, held_out_metadata
+from staf.tasks.held_out import held_out_metadata
+from staf.tasks.inverse import InverseProblem
+from staf.tasks.whole_grid import channels_of
 
 
 class SuperResolution(InverseProblem):
@@ -58,7 +60,7 @@ class SuperResolution(InverseProblem):
         super().__init__(
             observed.empty(fine) if truth is None else truth,
             operator,
-            observed.values().T.reshape(observed.out_features, *observed.shape),
+            channels_of(observed),
             truth=truth,
             convention=convention,
             held_out=held_out,
@@ -79,7 +81,7 @@ class SuperResolution(InverseProblem):
     ) -> SuperResolution:
         """The task whose observation is the area-downsampled `truth`, in float32; `factor` must divide its sides."""
         operator = AreaDownsampling(truth.shape, factor)
-        coarse = operator.A(truth.values().T.reshape(truth.out_features, *truth.shape))
+        coarse = operator.A(channels_of(truth))
         observed = truth.with_floats(coarse.flatten(1).T, operator.output_shape)
         return cls(
             observed,

@@ -15,6 +15,7 @@ from staf.operators import BeamIntegrals, TransmissionNoise
 from staf.planning.restoration import TOMOGRAPHY
 from staf.planning.situation import Rule
 from staf.signals.base import Signal
+from staf.tasks.held_out import check_share, needed
 from staf.tasks.inverse import InverseProblem
 from staf.tasks.tomography_classical import filtered_backprojection, ramp_filtered
 from staf.training.task import Batch
@@ -68,9 +69,8 @@ class Tomography(InverseProblem):
         cells = math.prod(size * side for size, side in zip(operator.input_shape, operator.spacing, strict=True))
         self._judged_scale = math.sqrt(math.pi * seen / cells)
         self.held_out_index, self.train_index = held_out_views(operator.output_shape, held_out, generator)
-        # Rates follow how many observations there are along a side, not how many cells.
-        share = min(1.0, math.prod(operator.output_shape) / signal.points) ** (1 / signal.in_features)
-        self.observed = signal.empty(tuple(max(1, round(size * share)) for size in signal.shape))
+        share = min(1.0, math.prod(operator.output_shape) / signal.points)
+        self.observed = self.coarser(share ** (1 / signal.in_features))
 
     @classmethod
     def simulated(
@@ -85,9 +85,7 @@ class Tomography(InverseProblem):
         """The task for a known image or volume; `photons` is the number per ray without the object."""
         sinogram = operator.A(truth.values().T.reshape(1, *truth.shape))[0]
         if photons is not None:
-            if generator is None:
-                raise ValueError("generator must be given to draw photons, got None")
-            sinogram = TransmissionNoise(photons)(sinogram, generator)
+            sinogram = TransmissionNoise(photons)(sinogram, needed(generator, "photons"))
         return cls(truth, operator, sinogram, truth=truth, held_out=held_out, generator=generator)
 
     def loss(self, field: nn.Module, batch: Batch) -> Tensor:
@@ -128,13 +126,11 @@ def held_out_views(shape: tuple[int, ...], held_out: float, generator: torch.Gen
     >>> len(held), len(fitted)
     (6, 24)
     """
-    if not 0 <= held_out < 1:
-        raise ValueError(f"held_out must be a share of the views in [0, 1), got {held_out}")
+    check_share(held_out, "views")
     places = torch.arange(math.prod(shape)).reshape(shape[0], -1)
     if held_out == 0 or shape[0] < 2:
         return torch.arange(0), places.flatten()
-    if generator is None:
-        raise ValueError("generator must be given to draw what is held out, got None")
+    generator = needed(generator, "what is held out")
     count = min(shape[0] - 1, max(1, round(held_out * shape[0])))
     chosen = torch.zeros(shape[0], dtype=torch.bool)
     chosen[torch.randperm(shape[0], generator=generator)[:count]] = True

@@ -11,6 +11,7 @@ from torch import Tensor
 from staf._extras import need
 from staf._typing import Bool, Float
 from staf.operators import LinearOperator
+from staf.tasks.solvers import accelerated
 
 # Of a coefficient's size below which it is zero, in units of the value range, for an operator of norm 1.
 WAVELET_WEIGHTS = (1e-3, 3e-3, 1e-2, 3e-2)
@@ -42,17 +43,14 @@ def wavelet_l1(
     True
     """
     draw = np.random.default_rng(0)
-    u = v = start
-    momentum = 1.0
-    for _ in range(ITERATIONS):
+
+    def step(v: Tensor) -> Tensor:
         gradient = operator.A_adjoint((operator.A(v) - observation) * seen)
         moved = (v - gradient / squared_norm).numpy()
         shift = tuple(int(draw.integers(size)) for size in moved.shape[1:])
-        after = torch.from_numpy(shrunk(moved, weight, shift)).to(observation.dtype)
-        following = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
-        v = after + (momentum - 1) / following * (after - u)
-        u, momentum = after, following
-    return u
+        return torch.from_numpy(shrunk(moved, weight, shift)).to(observation.dtype)
+
+    return accelerated(start, step, ITERATIONS)
 
 
 def shrunk(values: np.ndarray, weight: float, shift: tuple[int, ...]) -> np.ndarray:

@@ -43,6 +43,11 @@ def whole_grid(
     return torch.cat(bands)
 
 
+def channels_of(signal: Signal) -> Tensor:
+    """The samples of a signal as operators take them, (c, *shape), in its own units."""
+    return signal.values().T.reshape(signal.out_features, *signal.shape)
+
+
 def reconstructed(signal: S, transform: ValueTransform, fitted: Tensor) -> S | None:
     """The signal of `signal`'s kind whose fitted numbers are `fitted` (n, c); None if some are not numbers.
 

@@ -26,9 +26,9 @@ class Interrupted(KeyboardInterrupt):
 class Interruption:
     """Remembers a signal; the next one raises KeyboardInterrupt, and so does the first while `at_once` is set."""
 
-    def __init__(self, *, at_once: bool = False) -> None:
+    def __init__(self) -> None:
         self.signal_number: int | None = None
-        self.at_once = at_once
+        self.at_once = False
         self._taken: int | None = None
 
     def __bool__(self) -> bool:
@@ -40,7 +40,7 @@ class Interruption:
         return self.signal_number is not None and self._taken != self.signal_number
 
     def take(self) -> int:
-        """The signal's number, for the one who ends the work for it."""
+        """The signal's number; from now on the signal counts as handled."""
         assert self.signal_number is not None
         self._taken = self.signal_number
         return self._taken
@@ -54,14 +54,14 @@ class Interruption:
 
 
 @contextlib.contextmanager
-def watch(*, at_once: bool = False) -> Iterator[Interruption]:
+def watch() -> Iterator[Interruption]:
     """Catch SIGINT, SIGTERM and SIGHUP while the block runs (main thread only), and restore the old handlers after it.
 
-    The first signal is remembered, for the block to look at; with `at_once` it also raises KeyboardInterrupt there. One
-    that the block ended without taking goes to the old handler. A signal that the process ignores stays ignored: that
+    The first signal is remembered, for the block to look at. One that the block ended without taking goes to the old
+    handler. A signal that the process ignores stays ignored: that
     is how `nohup` and background jobs of a shell script are protected.
     """
-    interruption = Interruption(at_once=at_once)
+    interruption = Interruption()
     if threading.current_thread() is not threading.main_thread():
         yield interruption
         return

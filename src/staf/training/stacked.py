@@ -6,6 +6,7 @@ import copy
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 import torch
@@ -141,20 +142,10 @@ class StackedTask:
         single = self.tasks[0].loss
 
         def one(tensors: dict[str, Tensor], coordinates: Tensor, target: Tensor, weight: Tensor) -> Tensor:
-            module = _Bound(field, tensors)
+            module = partial(field.call_one, tensors)
             return single(module, Batch(coordinates, target, weight))  # type: ignore[arg-type]
 
         return torch.vmap(one)(field.tensors(), *batch)
-
-
-class _Bound:
-    """A field as a function, for one network's tensors."""
-
-    def __init__(self, stack: StackedField, tensors: dict[str, Tensor]) -> None:
-        self.stack, self.tensors = stack, tensors
-
-    def __call__(self, coordinates: Tensor) -> Tensor:
-        return self.stack.call_one(self.tensors, coordinates)
 
 
 class Copies(Sequence[nn.Module]):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
+
+from staf._documents import Document
 
 
 class Batch(NamedTuple):
@@ -60,7 +62,7 @@ class Task(Protocol):
         """Metrics of one forward pass over all points, clamped; `predict` maps coordinates to values."""
         ...
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Document:
         """JSON-able data that a saved field needs to render without the signal."""
         ...
 
@@ -68,7 +70,7 @@ class Task(Protocol):
 
 
 def missing_members(source: object) -> list[str]:
-    """What something that is meant as a task has not, in alphabetical order.
+    """The members of `Task` that an object lacks, in alphabetical order.
 
     >>> class Mine:
     ...     in_features, out_features, points, observation = 2, 1, 0, None

@@ -68,7 +68,7 @@ class OneNetwork:
 class SeveralNetworks:
     """Fields of one architecture trained together, where their tasks are or on the execution's device.
 
-    No number passes between networks. The fields may be anywhere; each gets its weights at the end.
+    Networks do not affect each other. The fields may be anywhere; each gets its weights at the end.
     """
 
     def __init__(

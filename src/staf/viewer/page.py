@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import os
 from importlib.resources import files
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 from staf import __version__
 from staf._documents import Document
 from staf._files import atomic_write
-from staf._page_policy import page_policy
+from staf._page_policy import page_policy, text
 from staf.export.describe import describe
 from staf.export.meaning import Exportable, Meaning, meaning
 from staf.viewer.payload import Payload, payload
@@ -90,16 +89,6 @@ def policy(style: str, script: str, *, connect: bool = False) -> str:
     """A content security policy under which only this style and this script work, and nothing is loaded but, with
     `connect`, what the page's own server has."""
     return page_policy(style, script, "img-src data: blob:", *(["connect-src 'self'"] if connect else []))
-
-
-def text(value: object) -> str:
-    """A value as HTML text or attribute: markup escaped, control and direction characters made visible.
-
-    >>> text("<b>photo\\u202egnp.exe")
-    '&lt;b&gt;photo\ufffdgnp.exe'
-    """
-    clean = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(value))
-    return html.escape(clean, quote=True)
 
 
 def _network(field: Exportable) -> str:

@@ -11,9 +11,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
+from staf._page_policy import text
 from staf.export.errors import ExportError
 from staf.storage.header import FileError
-from staf.viewer.page import policy, text
+from staf.viewer.page import policy
 from staf.viewer.shown import FileShown, Shown
 
 HOST = "127.0.0.1"
@@ -89,7 +90,7 @@ class _Http(ThreadingHTTPServer):
     view: ViewServer
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that has closed its connection is no news."""
+        """Nothing: browsers close connections all the time."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -116,7 +117,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.NOT_FOUND)
 
     def _made(self, shown: Shown, what: str) -> None:
-        """The page of a field, or the field itself; or why there is none: it was damaged, or cannot be shown."""
+        """The page of a field, or the field itself; or an error: its file is damaged, or it cannot be shown."""
         try:
             if what == "":
                 data, kind = shown.page().encode(), "text/html; charset=utf-8"

@@ -36,7 +36,7 @@ class Shown(Protocol):
         ...
 
     def wait(self, version: int) -> tuple[int, Document]:
-        """Wait until the version is another, or for a while; the version, and what is to be told of it."""
+        """Wait until the version is another, or for a while; the version, and the news for the page."""
         ...
 
     def stop(self) -> bool:

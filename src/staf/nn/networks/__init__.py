@@ -9,12 +9,12 @@ scenes, made of the layers of the others: a plan chooses them, and files name th
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import nn
 
+from staf._documents import Entries
 from staf._networks import SCENE_NETWORKS as SCENE_FILES
 from staf._networks import network_files
 from staf.nn.architecture import Device, read_architecture
@@ -66,7 +66,7 @@ def network_named(name: str) -> NetworkSpec:
     return NETWORKS[name]
 
 
-def model_of(architecture: Mapping[str, Any]) -> str:
+def model_of(architecture: Entries) -> str:
     """The name for `--model` of an architecture: its own, or of the network whose layers it is made of.
 
     >>> model_of({"name": "radiance", "arguments": {"activation": "relu"}})

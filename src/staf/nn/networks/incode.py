@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from staf._documents import Document
 from staf.nn.activations import Sine
 from staf.nn.architecture import Device, Runtime, network
 from staf.nn.arguments import Depth, NonNegative, Positive, Rate, Real, Size, refuse_unused
@@ -66,7 +67,7 @@ def incode(
     return Incode(composer, reader, coefficients=head_bias, penalty=penalty)
 
 
-def published_reader(task: str, signal: Any) -> dict[str, Any]:
+def published_reader(task: str, signal: Any) -> Document:
     """The harmoniser of a task, and the rate of what it reads."""
     if task == "audio":
         return {"harmoniser": "audio", "sample_rate": getattr(signal, "signal", signal).rate}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from typing import Annotated, Any
+from typing import Annotated, Unpack
 
 import torch
 from torch import Tensor, nn
 
+from staf._documents import Document
 from staf._typing import Float
 from staf.nn.architecture import Device, Runtime, network
 from staf.nn.arguments import Depth, Range, Size
@@ -54,10 +55,10 @@ class ChebyshevLayer(nn.Module):
 class ChebyshevKan(nn.Module):
     """`depth` Chebyshev layers of `width`, and one to the values: every edge has a polynomial of its own."""
 
-    architecture: dict[str, Any]
+    architecture: Document
 
     def __init__(
-        self, in_features: int, out_features: int, *, width: int, depth: int, degree: int, **runtime: Any
+        self, in_features: int, out_features: int, *, width: int, depth: int, degree: int, **runtime: Unpack[Runtime]
     ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Annotated, Literal
 
 import torch
-from torch import nn
 
-from staf.nn.activations import Finer, Gauss, Sine
 from staf.nn.architecture import Device, Runtime, network
-from staf.nn.arguments import Depth, Positive, Range, Size, Terms, refuse_unused
+from staf.nn.arguments import Cells, Depth, LevelFeatures, Levels, Log2Entries, Positive, Range, Size, Terms
 from staf.nn.coordinate_mlp import CoordinateMLP
 from staf.nn.encodings import HashGridEncoding
-from staf.nn.init import SirenWeights, TorchWeights, WeightLaw
 from staf.nn.networks.spec import NetworkSpec, Rates, Row, Settings
-from staf.nn.sine_series import SineSeries
+from staf.nn.perceptron import FIRST_BIAS, OMEGA0, SIGMA, TERMS, Family
 
 Dimensions = Annotated[int, Range(1, 4)]
-Levels = Annotated[int, Range(1, 32)]
-Features = Annotated[int, Range(1, 8)]
-Log2Entries = Annotated[int, Range(1, 28)]
-Cells = Annotated[int, Range(1, 2**24)]
 Decoder = Literal["relu", "siren", "finer", "staf", "gauss"]
 InterpolationName = Literal["linear", "smoothstep"]
 FINEST = 2048
@@ -37,15 +28,15 @@ def ngp(
     depth: Depth = 2,
     activation: Decoder = "relu",
     levels: Levels = 16,
-    features: Features = 2,
+    features: LevelFeatures = 2,
     log2_entries: Log2Entries = 19,
     coarsest: Cells = 16,
     finest: Cells | None = None,
     proportions: tuple[Positive, ...] | None = None,
     interpolation: InterpolationName = "linear",
-    omega0: Positive = 30.0,
-    terms: Terms = 5,
-    sigma: Positive = 10.0,
+    omega0: Positive = OMEGA0,
+    terms: Terms = TERMS,
+    sigma: Positive = SIGMA,
     generator: torch.Generator | None = None,
     device: Device = None,
     dtype: torch.dtype | None = None,
@@ -66,21 +57,6 @@ def ngp(
     (torch.Size([4, 3]), 32)
     """
     runtime: Runtime = {"generator": generator, "device": device, "dtype": dtype}
-    why = f"with activation={activation!r}"
-    if activation not in ("siren", "finer", "staf"):
-        refuse_unused(why, omega0=(omega0, 30.0))
-    if activation != "staf":
-        refuse_unused(why, terms=(terms, 5))
-    if activation != "gauss":
-        refuse_unused(why, sigma=(sigma, 10.0))
-    makers: dict[str, tuple[Callable[[], nn.Module], WeightLaw]] = {
-        "relu": (nn.ReLU, TorchWeights()),
-        "siren": (partial(Sine, omega0), SirenWeights()),
-        "finer": (partial(Finer, omega0), SirenWeights()),
-        "staf": (partial(SineSeries, terms, omega0, **runtime), SirenWeights()),
-        "gauss": (partial(Gauss, sigma), TorchWeights()),
-    }
-    make, weights = makers[activation]
     encoding = HashGridEncoding(
         in_features,
         levels=levels,
@@ -92,16 +68,12 @@ def ngp(
         interpolation=interpolation,
         **runtime,
     )
-    return CoordinateMLP(
-        in_features,
-        out_features,
-        width=width,
-        depth=depth,
-        activation=make,
-        encoding=encoding,
-        weights=weights,
-        **runtime,
-    )
+    # The features of a grid are not coordinates: FINER's first bias starts as those of the other layers.
+    first_bias = None if activation == "finer" else FIRST_BIAS
+    family = Family(activation, omega0=omega0, sigma=sigma, terms=terms, first_bias=first_bias)
+    field = family.network(in_features, out_features, width=width, depth=depth, encoding=encoding, **runtime)
+    assert isinstance(field, CoordinateMLP)
+    return field
 
 
 SPEC = NetworkSpec(

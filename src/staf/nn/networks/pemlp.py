@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from staf._documents import Document
 from staf.nn.architecture import Device, Runtime, network
 from staf.nn.arguments import Bands, Depth, Size
 from staf.nn.coordinate_mlp import CoordinateMLP
@@ -46,7 +47,7 @@ def pemlp(
     )
 
 
-def published_bands(task: str, signal: Any) -> dict[str, Any]:
+def published_bands(task: str, signal: Any) -> Document:
     """10 bands in three dimensions, as NeRF and the released code; otherwise the Nyquist rule on the longest side.
 
     >>> from types import SimpleNamespace

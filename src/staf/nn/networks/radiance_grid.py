@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import torch
 
 from staf.nn.architecture import Device, Runtime, network
-from staf.nn.arguments import Depth, NonNegative, Positive, Range, Size, Terms
+from staf.nn.arguments import Cells, Depth, LevelFeatures, Levels, Log2Entries, NonNegative, Positive, Size, Terms
 from staf.nn.encodings.hash_grid import HashGridEncoding
 from staf.nn.networks.radiance import Directions, Four, Six, direction_encoding
 from staf.nn.networks.spec import NetworkSpec, Rates
 from staf.nn.perceptron import FIRST_BIAS, OMEGA0, SIGMA, TERMS, ActivationName, Family
 from staf.nn.radiance_field import RadianceField
-
-Levels = Annotated[int, Range(1, 32)]
-TableFeatures = Annotated[int, Range(1, 8)]
-Log2Entries = Annotated[int, Range(1, 28)]
-Cells = Annotated[int, Range(1, 2**24)]
 
 
 @network
@@ -32,7 +27,7 @@ def radiance_grid(
     features: Size = 16,
     directions: Directions = "harmonics",
     levels: Levels = 16,
-    level_features: TableFeatures = 2,
+    level_features: LevelFeatures = 2,
     log2_entries: Log2Entries = 19,
     coarsest: Cells = 16,
     finest: Cells = 2048,

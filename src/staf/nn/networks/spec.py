@@ -9,6 +9,7 @@ from typing import Any
 
 from torch import nn
 
+from staf._documents import Document, Entries
 from staf.nn.first_layer import FirstLayer
 
 Factory = Callable[..., nn.Module]
@@ -66,11 +67,11 @@ class Constants:
     {'harmoniser': 'audio', 'sample_rate': 8000}
     """
 
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Entries = field(default_factory=dict)
     reason: str = ""
     from_signal: Mapping[str, str] = field(default_factory=dict)
 
-    def of(self, signal: Any) -> dict[str, Any]:
+    def of(self, signal: Any) -> Document:
         """The arguments for a signal."""
         read = {argument: getattr(signal, attribute) for argument, attribute in self.from_signal.items()}
         return {**self.arguments, **read}
@@ -89,9 +90,9 @@ class Settings:
 
     rate: float
     per_pixel: float | None = None
-    constants: Mapping[str, Any] = field(default_factory=dict)
+    constants: Entries = field(default_factory=dict)
 
-    def arguments(self, observed: tuple[int, ...] = ()) -> dict[str, Any]:
+    def arguments(self, observed: tuple[int, ...] = ()) -> Document:
         """The network's arguments for an observation of this shape."""
         if self.per_pixel is None:
             return dict(self.constants)
@@ -115,11 +116,11 @@ class Preset:
 
     summary: str
     recipe: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    training: Mapping[str, Any] = field(default_factory=dict)
-    from_signal: Callable[[Any], Mapping[str, Any]] | None = None
+    arguments: Entries = field(default_factory=dict)
+    training: Entries = field(default_factory=dict)
+    from_signal: Callable[[Any], Entries] | None = None
 
-    def arguments_for(self, signal: Any) -> dict[str, Any]:
+    def arguments_for(self, signal: Any) -> Document:
         """The arguments for a signal or a task."""
         read = {} if self.from_signal is None else self.from_signal(signal)
         return {**self.arguments, **read}
@@ -136,11 +137,11 @@ TASKS = {
 
 def paper_presets(
     network: str,
-    training: Mapping[str, Any],
+    training: Entries,
     *,
-    arguments: Mapping[str, Mapping[str, Any]] | None = None,
-    changes: Mapping[str, Mapping[str, Any]] | None = None,
-    from_signal: Callable[[str, Any], Mapping[str, Any]] | None = None,
+    arguments: Mapping[str, Entries] | None = None,
+    changes: Mapping[str, Entries] | None = None,
+    from_signal: Callable[[str, Any], Entries] | None = None,
 ) -> dict[str, Preset]:
     """`paper_image`, `paper_audio` and so on of a network that the paper compares STAF with.
 
@@ -163,7 +164,7 @@ def paper_presets(
     }
 
 
-def decay(final: float) -> dict[str, Any]:
+def decay(final: float) -> Document:
     """A schedule as plain data: rates fall exponentially to `final` of their start; 1 is a constant rate.
 
     >>> decay(0.1), decay(1)
@@ -192,7 +193,7 @@ class Row:
     constants: str
     start: str
     parameters: int
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Entries = field(default_factory=dict)
     formula: str = ""
     source: str = ""
     note: str = ""
@@ -242,7 +243,7 @@ class NetworkSpec:
     layers: str = "4 activated layers of 256"
     grid: bool = False
     decoder: str | None = None
-    start: Callable[[Mapping[str, Any]], str] | None = None
+    start: Callable[[Entries], str] | None = None
     summary: str = ""
     rows: tuple[Row, ...] = ()
 

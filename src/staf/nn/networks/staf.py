@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import nn
 
+from staf._documents import Entries
 from staf.nn.architecture import Device, Runtime, network
 from staf.nn.arguments import Depth, NonNegative, Positive, Size, Terms, refuse_unused
 from staf.nn.coordinate_mlp import CoordinateMLP
@@ -90,7 +91,7 @@ def staf(
     )
 
 
-def _start(arguments: Mapping[str, Any]) -> str:
+def _start(arguments: Entries) -> str:
     extra = arguments.get("terms", TERMS) - 1
     return f"the activation starts at SIREN's sine, with {extra} weaker term{'' if extra == 1 else 's'} below omega0"
 

@@ -22,8 +22,8 @@ FORMAT_VERSION = 1
 class SetFolder:
     """A set that is being written.
 
-    A field counts as finished when its shard is whole; the index lists it a moment later. Whoever opens the set after a
-    crash adopts the shards that are not listed.
+    A field counts as finished when its shard is whole; the index lists it a moment later. After a crash, the
+    next process that opens the set adopts the shards that are not listed.
 
     >>> import tempfile
     >>> from staf.nn import siren
@@ -47,7 +47,7 @@ class SetFolder:
         resume: bool = False,
         overwrite: bool = False,
     ) -> SetFolder:
-        """The set of a run; refused if it holds an earlier one that shall neither be resumed nor replaced."""
+        """The set of a run; refused if it holds an earlier run that is neither resumed nor overwritten."""
         place = Place(where)
         if place.exists(INDEX_OF_FILES):
             raise FileExistsError(f"{place} holds fits in files of their own: name another place for the shards")

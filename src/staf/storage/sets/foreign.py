@@ -7,12 +7,11 @@ import os
 import pickle
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from staf._documents import Document
+from staf._documents import Document, Entries
 from staf._jsonable import digest
 from staf.nn import siren
 from staf.storage.field_set import FieldSet
@@ -30,7 +29,7 @@ def convert_sirens(
     hidden_omega0: float | None = None,
     offset: float = 0.0,
     convention: str = "ends",
-    tags: Sequence[Mapping[str, Any]] | None = None,
+    tags: Sequence[Entries] | None = None,
     per_shard: int = 1000,
 ) -> FieldSet:
     """Write the networks x -> W_n sin(w (W_{n-1} ... sin(w0 (W_1 x + b_1)))) + b_n + `offset` of `files` as a set.
@@ -98,9 +97,7 @@ def read_state(path: Path) -> dict[str, Tensor]:
     return {str(name): value for name, value in found.items() if isinstance(value, Tensor)}
 
 
-def as_siren(
-    state: Mapping[str, Tensor], path: Path, settings: Mapping[str, Any]
-) -> tuple[dict[str, Tensor], Document]:
+def as_siren(state: Mapping[str, Tensor], path: Path, settings: Entries) -> tuple[dict[str, Tensor], Document]:
     """The tensors under the names of `staf.siren`, and its architecture."""
     weights = [tensor.float() for tensor in state.values() if tensor.dim() == 2]
     biases = [tensor.float() for tensor in state.values() if tensor.dim() == 1]

@@ -47,7 +47,7 @@ class Entry:
 
     @classmethod
     def of(cls, document: Any) -> Entry:
-        """The entry that a line holds; a ValueError where it holds none."""
+        """The entry that a line holds; a ValueError if it is not one."""
         record = Record(document)
         shard = record.text("shard")
         if not is_file_name(shard):

@@ -81,7 +81,7 @@ class Place:
             raise WriteError(error.errno, f"cannot write {self.url}/{name}: {error.strerror or error}") from error
 
     def names(self, folder: str) -> list[str]:
-        """The files in a folder of this place, sorted; none where there is no such folder."""
+        """The files in a folder of this place, sorted; an empty list without such a folder."""
         try:
             if self._remote is None:
                 found = [entry.name for entry in os.scandir(self._full(folder)) if entry.is_file()]

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from staf._documents import Document
-from staf._jsonable import digest
+from staf._jsonable import digest, jsonable
 from staf.storage import file
 from staf.storage.header import MAX_HEADER_BYTES, FileError, Header, parse_header
 from staf.storage.sets.place import Place
@@ -22,7 +22,7 @@ from staf.storage.sets.place import Place
 SHARDS = "shards"
 # What differs between the fields of a shard; the rest of their metadata is written once.
 OWN = ("metrics", "signal", "tags", "steps", "stopped", "fingerprint")
-# The clock differs from run to run, and a set shall not.
+# Time differs from run to run; the files of a set must not.
 LEFT_OUT = ("seconds",)
 _TYPES = {
     "F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I64": torch.int64,
@@ -42,12 +42,7 @@ class Finished:
     @classmethod
     def of(cls, name: str, key: str, module: nn.Module, metadata: Document) -> Finished:
         """The field as it is saved: in its baked form, if it has one."""
-        baked = getattr(module, "baked", None)
-        saved = baked() if callable(baked) else module
-        architecture = getattr(saved, "architecture", None)
-        document = {**metadata, "architecture": architecture}
-        if architecture is None:
-            document["module"] = f"{type(saved).__module__}.{type(saved).__qualname__}"
+        saved, document = file.saved_form(module, metadata)
         state = {name: tensor.detach().cpu() for name, tensor in saved.state_dict().items()}
         return cls(name, key, state, document)
 
@@ -74,7 +69,7 @@ def write_shards(place: Place, fields: Sequence[Finished]) -> Iterator[tuple[str
     groups: dict[str, list[Finished]] = {}
     for field in fields:
         shapes = [[name, list(tensor.shape), str(tensor.dtype)] for name, tensor in field.state.items()]
-        groups.setdefault(digest([_comparable(field.shared()), shapes]), []).append(field)
+        groups.setdefault(digest([jsonable(field.shared()), shapes]), []).append(field)
     for group in groups.values():
         state = {name: torch.stack([field.state[name] for field in group]) for name in group[0].state}
         metadata = {**group[0].shared(), "kind": "shard", "fields": [field.own() for field in group]}
@@ -82,13 +77,6 @@ def write_shards(place: Place, fields: Sequence[Finished]) -> Iterator[tuple[str
         name = f"{hashlib.sha256(content.encode()).hexdigest()[:24]}.safetensors"
         place.write(f"{SHARDS}/{name}", file.encode(state, metadata))
         yield name, group
-
-
-def _comparable(data: Document) -> Document:
-    """Metadata whose numbers may be infinite, tuples and all, as JSON has it."""
-    from staf._jsonable import jsonable
-
-    return jsonable(data)
 
 
 class Shard:

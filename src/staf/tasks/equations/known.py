@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from staf.tasks.equations import reference
-from staf.tasks.equations.conditions import Values, boundary, initial, initial_rate, values_at, walls
+from staf.tasks.equations.conditions import Condition, Values, boundary, initial, initial_rate, values_at, walls
 from staf.tasks.equations.equation import Equation, checked_box
 from staf.tasks.equations.jet import Jet
 
@@ -195,7 +195,7 @@ class Burgers(Equation):
         )
 
 
-def _on_all(target: Values, axes: int) -> Any:
+def _on_all(target: Values, axes: int) -> Condition:
     return boundary(target, axes=axes, weight=WEIGHT)
 
 

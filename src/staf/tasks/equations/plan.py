@@ -9,6 +9,7 @@ from torch import nn
 
 from staf.planning import recipes
 from staf.planning.rules import OPTIMISER_ENTRIES, counted, learning_rate
+from staf.planning.rules import budget as usual_budget
 from staf.planning.situation import Choice, Rule, Situation
 from staf.training.schedules import Cosine
 
@@ -73,10 +74,8 @@ def batch(s: Situation) -> Choice:
 
 def budget(s: Situation) -> Choice:
     """What ends the fit."""
-    from staf.planning.rules import budget as usual
-
     if s.budget.steps is not None or s.budget.seconds is not None:
-        return usual(s)
+        return usual_budget(s)
     steps = STEPS["cpu" if s.on_cpu else "cuda"]
     return Choice(f"no budget was given: {counted(steps, 'step')}, the default on this device", recipe={"steps": steps})
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 class LearntRates:
     """A rate for each entry of each parameter, by the parameter's name; copies of a field share them.
 
-    A field has them as `field.learnt_rates`. They are no part of its weights and are not saved with it.
+    A field has them as `field.learnt_rates`. They are not weights, and are not saved with it.
     """
 
     def __init__(self, tensors: Mapping[str, Tensor]) -> None:
