@@ -6,10 +6,13 @@ order: the same bits in every run, no atomics. Nothing here waits for the device
 
 from __future__ import annotations
 
+import functools
+
 import torch
 import triton
 from torch import Tensor
 from torch.nn import functional
+from triton.runtime import driver
 
 from staf.ops import column_sums
 from staf.ops.linear.autograd import COORDINATES, FEW_POINTS
@@ -73,7 +76,7 @@ def product(a: Tensor, b: Tensor, bias: Tensor | None, precision: str) -> Tensor
         )
     else:
         split = PRODUCT_TILES[2 if columns <= FEW_COLUMNS else int(not few)]
-        reduced = TF32_NETWORKS_TILE if several else TF32_TILES[b.stride(2) != 1]
+        reduced = networks_tile(_shared_memory(a.device)) if several else TF32_TILES[b.stride(2) != 1]
         tile = split if precision == "bf16x3" else reduced
         height, width, deep, warps, stages = tile
         options = {"ROWS": height, "COLUMNS": width, "DEPTH": deep, "num_warps": warps, "num_stages": stages}
@@ -184,6 +187,26 @@ def _finished(
         partial, bias, out, size, biases, slots, SLOTS=together, BLOCK=block
     )
     return out[:, :size].view(networks, columns, depth), out[:, size:]
+
+
+def networks_tile(shared_memory: int) -> tuple[int, int, int, int, int]:
+    """`TF32_NETWORKS_TILE` with a stage less on GPUs whose shared memory does not hold all of its stages.
+
+    Those are all but the largest: an H200 has 232,448 bytes for a program, an A100 166,912 and an RTX 4090 101,376.
+
+    >>> networks_tile(232_448), networks_tile(101_376)
+    ((128, 256, 32, 8, 4), (128, 256, 32, 8, 3))
+    """
+    height, width, deep, warps, stages = TF32_NETWORKS_TILE
+    fits = stages * (height + width) * deep * 4 <= shared_memory
+    return height, width, deep, warps, stages if fits else stages - 1
+
+
+@functools.cache
+def _shared_memory(device: torch.device) -> int:
+    """The bytes of shared memory that a program may have."""
+    # torch names them in its newer releases only.
+    return driver.active.utils.get_device_properties(device.index)["max_shared_mem"]
 
 
 def _by_library(precision: str, columns: int, few: bool) -> bool:
