@@ -123,7 +123,7 @@ def for_own_network(
     images of one size.
     """
     of_signal = rules_of(getattr(signal, "signal", signal))
-    changes = {topic: rule for topic, rule in of_signal.items() if topic in ("rate", "size")}
+    changes = {topic: rule for topic, rule in of_signal.items() if topic in ("batch", "rate", "size")}
     if parameters is None:
         changes["size"] = None
     table = with_changes(OWN_NETWORK_RULES, changes)
