@@ -69,6 +69,8 @@ def test_missing_folders_empty_and_unknown_files(tmp_path):
             r"it is HEIC \(image\), which is not read: convert it to one of PNG, JPEG, TIFF, WebP, GIF, NPY$",
         ),
         (b"\0\0\0\x18ftypisom", ".mp4", r"it is damaged or cut short, or no MP4"),
+        (b"P6\n", ".ppm", r"it is Netpbm \(image\), which is not read: convert it to one of PNG, "),
+        (b"x,y\n", ".csv", r"it is CSV \(grid\), which is not read: convert it to one of NPY, NPZ, "),
         (b"PK\x03\x04", ".npz", r"it is ZIP \(archive\), which is not read: convert it to one of PNG, .* WAV"),
     ],
 )

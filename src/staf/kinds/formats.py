@@ -13,6 +13,8 @@ HEAD_BYTES = 4096
 OTHERS = (
     Format("PDF", "document", ((0, b"%PDF"),)),
     Format("ZIP", "archive", ((0, b"PK\x03\x04"),)),
+    *(Format("Netpbm", "image", ((0, magic),)) for magic in (b"P5\n", b"P6\n")),
+    Format("CSV", "grid", suffixes=(".csv", ".tsv")),
 )
 
 
