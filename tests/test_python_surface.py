@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -174,3 +178,32 @@ def test_a_fitted_field_is_trained_further(fit):
 
 def test_dir_shows_the_surface():
     assert dir(staf) == sorted(staf.__all__)
+
+
+def test_a_fit_can_be_pickled(fit):
+    other = pickle.loads(pickle.dumps(fit))
+    assert torch.equal(other.field(POINTS), fit.field(POINTS))
+    assert other.metrics == fit.metrics
+
+
+def test_results_are_short_at_a_prompt(fit):
+    assert repr(fit.plan) == str(fit.plan)
+    assert "0x" not in repr(fit.plan)
+    many = staf.fit_many([np.zeros((4, 4, 3), np.float32)] * 3, steps=1, progress=False)
+    assert repr(many) == f"ManyFits(3 fits, mean psnr {many.mean_psnr:.2f})"
+
+
+def test_a_module_names_what_is_no_tensor():
+    # Apart, since the shape checks of the tests would refuse it first.
+    script = """
+import numpy as np, staf
+for module in (staf.siren(2, 1), staf.mfn(2, 1), staf.SineSeries()):
+    for given in (np.zeros((3, 2)), [[0.0, 0.5]]):
+        try:
+            module(given)
+        except TypeError as error:
+            print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.count("must be a tensor, got ndarray") == 3, done.stderr
+    assert done.stdout.count("must be a tensor, got list") == 3

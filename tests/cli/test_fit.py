@@ -29,6 +29,7 @@ def test_a_fit_leaves_a_whole_run_folder_and_says_where(staf, picture, here):
     assert "dB PSNR (" in ran.out
     assert "dB of the saved file)" in ran.out
     assert "report: runs/picture-staf/report.html" in ran.out
+    assert ", 5 steps in " in ran.out
     assert sorted(path.name for path in folder.iterdir()) == [
         "config.json",
         "history.csv",
@@ -40,6 +41,10 @@ def test_a_fit_leaves_a_whole_run_folder_and_says_where(staf, picture, here):
     ]
     assert load(folder / "model.safetensors").metadata["steps"] == 5
     assert open_signal(folder / "reconstruction.png").shape == (16, 16)
+
+
+def test_one_step_is_one_step(staf, picture, here):
+    assert " parameters, 1 step in " in staf("fit", picture, "--steps", 1).out
 
 
 def test_json_is_all_there_is_on_stdout(staf, picture):

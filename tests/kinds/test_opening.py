@@ -51,7 +51,7 @@ def test_missing_folders_empty_and_unknown_files(tmp_path):
     (tmp_path / "empty.png").touch()
     refused(tmp_path / "empty.png", "the file is empty")
     (tmp_path / "text.png").write_text("this is no picture")
-    refused(tmp_path / "text.png", "no known format; this version reads PNG, JPEG, TIFF, WebP, NPY")
+    refused(tmp_path / "text.png", "no known format; this version reads PNG, JPEG, TIFF, WebP, GIF, NPY")
     for kind, known in (("audio", "WAV, FLAC, Ogg, MP3$"), ("scene", "PNG, JPEG")):
         with pytest.raises(SignalError, match=f"no known format of kind '{kind}'; this version reads {known}"):
             staf.open(tmp_path / "text.png", kind=kind)
@@ -66,9 +66,11 @@ def test_missing_folders_empty_and_unknown_files(tmp_path):
         (
             b"\0\0\0\x18ftypheic",
             ".heic",
-            r"it is HEIC \(image\), which is not read: convert it to one of PNG, JPEG, TIFF, WebP, NPY$",
+            r"it is HEIC \(image\), which is not read: convert it to one of PNG, JPEG, TIFF, WebP, GIF, NPY$",
         ),
         (b"\0\0\0\x18ftypisom", ".mp4", r"it is damaged or cut short, or no MP4"),
+        (b"P6\n", ".ppm", r"it is Netpbm \(image\), which is not read: convert it to one of PNG, "),
+        (b"x,y\n", ".csv", r"it is CSV \(grid\), which is not read: convert it to one of NPY, NPZ, "),
         (b"PK\x03\x04", ".npz", r"it is ZIP \(archive\), which is not read: convert it to one of PNG, .* WAV"),
     ],
 )
@@ -272,3 +274,35 @@ def test_tiffs_of_float_and_grey_alpha_open(tmp_path):
     tifffile.imwrite(tmp_path / "a.tif", squeezed(array), photometric="minisblack", planarconfig="contig",
                      extrasamples=("unassalpha",))  # fmt: skip
     assert np.array_equal(staf.kinds.open(tmp_path / "a.tif").array, array)
+
+
+def test_a_gif_of_one_frame_is_an_image_and_one_of_several_a_video(tmp_path):
+    frames = [PIL.Image.fromarray(pixels(40, 60)).rotate(angle).quantize(64) for angle in (0, 40, 80)]
+    frames[0].save(tmp_path / "one.gif")
+    frames[0].save(tmp_path / "three.gif", save_all=True, append_images=frames[1:])
+    image = staf.open(tmp_path / "one.gif")
+    assert image.kind == "image"
+    assert np.array_equal(image.array, np.asarray(frames[0].convert("RGB")))
+    assert staf.open(tmp_path / "three.gif").shape == (3, 40, 60)
+    # A kind that is named is taken.
+    assert staf.open(tmp_path / "one.gif", kind="video").shape == (1, 40, 60)
+    first = staf.open(tmp_path / "three.gif", kind="image")
+    assert np.array_equal(first.array, image.array)
+    assert "the first of 3 frames is used" in first.notes
+
+
+def test_a_small_gif_that_announces_a_huge_picture_is_refused(tmp_path):
+    frame = b"," + struct.pack("<4HB", 0, 0, 19000, 19000, 0) + b"\x02\x02\x4c\x01\x00"
+    (tmp_path / "a.gif").write_bytes(b"GIF89a" + struct.pack("<2H3B", 19000, 19000, 0, 0, 0) + frame + b";")
+    refused(tmp_path / "a.gif", "made to fill memory")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint32"])
+@pytest.mark.parametrize("shape", [(5, 6), (5, 6, 3)])
+def test_integers_that_no_picture_has_are_grids_in_memory_as_in_files(tmp_path, dtype, shape):
+    array = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    np.save(tmp_path / "a.npy", array)
+    for source in (array, torch.from_numpy(array), tmp_path / "a.npy"):
+        assert repr(staf.open(source, name="a")) == repr(staf.open(array, kind="grid", name="a"))
+        with pytest.raises(SignalError, match=f"an image must be uint8, uint16, float or bool, got {dtype}"):
+            staf.open(source, kind="image")

@@ -137,7 +137,7 @@ def test_a_network_that_is_too_small_is_said_to_be():
     noise = np.random.default_rng(0)
     minute = Audio(noise.uniform(-1, 1, 60 * 44100).astype(np.float32), 44100)
     told = plan(minute).reasons["size"]
-    assert "198,205 parameters for 2,646,000 samples, 13 for each" in told
+    assert "198,205 parameters for 2,646,000 samples, 13 for each parameter, and" in told
     assert "staf fit-windows" in told
     second = Audio(noise.uniform(-1, 1, 44100).astype(np.float32), 44100)
     volume = Grid(noise.random((40, 40, 40), np.float32), channels=False)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from staf.cli.terminal import Terminal
+from staf.planning.rules import counted
 
 if TYPE_CHECKING:
     from staf.api import Fit
@@ -41,7 +42,7 @@ def tell_fit(
     first = "psnr" if fit.signal is None else fit.signal.view.main_measure
     terminal.say(", ".join(words[name] for name in sorted(words, key=lambda name: name != first)))
     terminal.say(
-        f"{model}, {parameters:,} parameters, {fit.result.steps} steps in {fit.result.seconds:.1f} s "
+        f"{model}, {parameters:,} parameters, {counted(fit.result.steps, 'step')} in {fit.result.seconds:.1f} s "
         f"on {fit.device} ({fit.stopped})"
     )
     terminal.say(f"report: {files['report']}")

@@ -10,7 +10,7 @@ from types import new_class
 from typing import TypeVar
 
 from staf.cli.errors import UserError
-from staf.kinds.formats import HEAD_BYTES, recognise
+from staf.kinds.formats import recognise
 from staf.kinds.registry import kind_of_folder, kinds
 
 # The kind whose options are shown where no file says otherwise.
@@ -54,7 +54,7 @@ def kind_of(words: Sequence[str], default: str = DEFAULT) -> str:
             continue
         try:
             with open(path, "rb") as file:
-                format = recognise(file.read(HEAD_BYTES), path.suffix)
+                format = recognise(file, path.suffix)
         except OSError:
             continue
         if format is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from torch import Tensor
 
 from staf._extras import MissingExtra
-from staf.kinds.formats import HEAD_BYTES, readable, recognise
+from staf.kinds.formats import readable, recognise
 from staf.kinds.plain_arrays import plain_array
 from staf.kinds.registry import Kind, kind_of_folder, kinds, resolve
 from staf.kinds.remote import open_url
@@ -35,8 +35,9 @@ def open(
 ) -> Any:
     """Opens a signal by what it is: a file (told by its first bytes, not its suffix), an array, a tensor, a picture.
 
-    Arrays (h, w) and (h, w, 1 to 4 channels) are images. Arrays of any other shape are grids: 1 to 4 axes, and a last
-    axis of at most 16 entries is taken as channels. `kind` and `layout` say otherwise.
+    Arrays (h, w) and (h, w, 1 to 4 channels) are images, except for integers other than uint8 and uint16. All other
+    arrays are grids: 1 to 4 axes, and a last axis of at most 16 entries is taken as channels. `kind` and `layout` say
+    otherwise.
 
     Args:
         source: a path; a URL that fsspec opens (`staf[cluster]`); a numpy array; a tensor; a Pillow image; a signal,
@@ -125,10 +126,9 @@ def _read_file(path: Path, kind: str | None, max_pixels: int) -> Signal:
     if not path.is_file():
         raise SignalError("it is not a regular file")
     with path.open("rb") as file:
-        head = file.read(HEAD_BYTES)
-    if not head:
-        raise SignalError("the file is empty")
-    format = recognise(head, path.suffix, kind)
+        if not file.read(1):
+            raise SignalError("the file is empty")
+        format = recognise(file, path.suffix, kind)
     if format is None:
         if path.suffix.lower() == ".json" and (found := kind_of_folder(path.parent)) is not None:
             raise SignalError(f"a {found.name} is opened by its folder, {str(path.parent)!r}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 from staf._documents import Entries
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Reader = Callable[[Path, int], "Signal"]
 Opener = Callable[[object, str | None, str | None], "Signal | None"]
-HeadTest = Callable[[bytes], bool]
+FileTest = Callable[[BinaryIO], bool]
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Format:
 
     `magic` lists (offset, bytes) pairs that must all be there. A format without any (OBJ is plain text) is recognised
     by its `suffixes`. `reader` is called as function(path, limit) with the most grid points to accept, and returns a
-    signal; None means that the file is recognised but not supported. `test` checks the head of a file whose magic bytes
-    are not enough. Both are functions, or "module:function", which is imported when it is first used.
+    signal; None means that the file is recognised but not supported. `test` is called with the open file if its magic
+    bytes are not enough. Both are functions, or "module:function", which is imported when it is first used.
 
     >>> Format("PNG", "image", ((0, b"PNG!"),)).matches(b"PNG!data", ".jpg")
     True
@@ -44,15 +44,18 @@ class Format:
     magic: tuple[tuple[int, bytes], ...] = ()
     reader: str | Reader | None = None
     suffixes: tuple[str, ...] = ()
-    test: str | HeadTest | None = None
+    test: str | FileTest | None = None
 
-    def matches(self, head: bytes, suffix: str, *, tested: bool = True) -> bool:
-        """Whether a file with this head and suffix is of the format; `tested` is whether `test` is asked too."""
+    def matches(self, head: bytes, suffix: str) -> bool:
+        """Whether a file with this head and suffix may be of the format: `test` is not called."""
         if not self.magic:
             return suffix in self.suffixes
-        if not all(head[offset : offset + len(part)] == part for offset, part in self.magic):
-            return False
-        return self.test is None or not tested or resolve(self.test)(head)
+        return all(head[offset : offset + len(part)] == part for offset, part in self.magic)
+
+    def passes(self, file: BinaryIO) -> bool:
+        """Whether the open file passes the `test`, if there is one."""
+        file.seek(0)
+        return self.test is None or resolve(self.test)(file)
 
     def load_reader(self) -> Reader:
         assert self.reader is not None

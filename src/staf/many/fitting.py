@@ -43,6 +43,11 @@ class ManyFits:
     failures: dict[str, str] = field(default_factory=dict)
     place: str | None = None
 
+    def __repr__(self) -> str:
+        failed = f", {len(self.failures)} failed" if self.failures else ""
+        place = f", in {self.place!r}" if self.place is not None else ""
+        return f"ManyFits({len(self)} fits, mean psnr {self.mean_psnr:.2f}{failed}{place})"
+
     def __len__(self) -> int:
         return len(self.metrics)
 

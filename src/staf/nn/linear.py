@@ -25,7 +25,9 @@ class Linear(nn.Linear):
 
 
 def check_coordinates(coordinates: Tensor, in_features: int) -> None:
-    """Refuse coordinates whose dimension differs from the network's."""
+    """Refuse what is no tensor, and coordinates whose dimension differs from the network's."""
+    if not isinstance(coordinates, Tensor):
+        raise TypeError(f"coordinates must be a tensor, got {type(coordinates).__name__}: torch.as_tensor makes one")
     if coordinates.dim() < 1 or coordinates.shape[-1] != in_features:
         raise ValueError(f"coordinates must have last dimension {in_features}, got shape {tuple(coordinates.shape)}")
 

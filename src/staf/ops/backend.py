@@ -111,6 +111,11 @@ def have_memory(tensors: Sequence[Tensor]) -> bool:
     return True
 
 
+def is_traced() -> bool:
+    """Whether torch.compile, torch.export or torch.jit.trace follows the calls: kernels are invisible to them."""
+    return torch.compiler.is_compiling() or torch._C._is_tracing()
+
+
 def reverse_mode_only() -> bool:
     """Whether neither `torch.func` nor forward mode is at work, so that derivatives can only be asked backwards."""
     return not torch._C._are_functorch_transforms_active() and forward_ad._current_level < 0

@@ -24,6 +24,6 @@ def check_floating(name: str, tensor: Tensor) -> None:
 
 def promoted(x: Tensor, dtype: torch.dtype) -> Tensor:
     """`x` in `dtype` if it is a half-precision tensor inside autocast, else `x` itself."""
-    if x.dtype in (torch.float16, torch.bfloat16) and under_autocast(x):
+    if isinstance(x, Tensor) and x.dtype in (torch.float16, torch.bfloat16) and under_autocast(x):
         return x.to(dtype)
     return x

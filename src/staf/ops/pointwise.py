@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from staf.ops.backend import choose, have_memory, note, values_only
+from staf.ops.backend import choose, have_memory, is_traced, note, values_only
 from staf.ops.checks import check_floating, promoted
 from staf.ops.forward_mode import nested_forward_mode
 
@@ -35,7 +35,7 @@ class Activation:
             raise ValueError(f"{self.constant_name} must be a finite number, got {constant!r}")
         x = promoted(x, torch.float32)
         check_floating("x", x)
-        if torch.compiler.is_compiling():
+        if is_traced():
             return self.derivative(x, constant, 0)
         backend = choose(self.name, x)
         if backend == "reference":

@@ -99,7 +99,7 @@ def too_small(s: Situation, values: int, what: str, larger: str, holds: int = HO
     each = values / parameters
     return Choice(
         f"this network is too small for this signal, unless it is smooth: {parameters:,} parameters for {values:,} "
-        f"{what}, {each:.0f} for each, and detail is lost above about {holds}; {larger}"
+        f"{what}, {each:.0f} for each parameter, and detail is lost above about {holds}; {larger}"
     )
 
 

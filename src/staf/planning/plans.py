@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 from torch import nn
@@ -68,7 +69,7 @@ class Plan:
         """Build the field; the same seed gives the same weights."""
         return self.field_factory(torch.Generator().manual_seed(seed))
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """The reasons, one line for each topic.
 
         >>> print(Plan(lambda generator: nn.Identity(), recipes.default(), {"rate": "small", "first_frequency": "30"}))
@@ -122,16 +123,18 @@ def for_own_network(
     images of one size.
     """
     of_signal = rules_of(getattr(signal, "signal", signal))
-    changes = {topic: rule for topic, rule in of_signal.items() if topic in ("rate", "size")}
+    changes = {topic: rule for topic, rule in of_signal.items() if topic in ("batch", "rate", "size")}
     if parameters is None:
         changes["size"] = None
     table = with_changes(OWN_NETWORK_RULES, changes)
     chosen = _planned(Situation(signal, budget or Budget(), device, network_named(model), table, parameters=parameters))
-
-    def default_field(generator: torch.Generator) -> nn.Module:
-        return plan(signal, budget, device=device).field_factory(generator)
-
+    # A function of the module, so that a fit can be pickled.
+    default_field = partial(_default_field, signal, budget, device)
     return Plan(default_field, chosen.recipe, chosen.reasons, "own network")
+
+
+def _default_field(signal: SignalLike, budget: Budget | None, device: str, generator: torch.Generator) -> nn.Module:
+    return plan(signal, budget, device=device).field_factory(generator)
 
 
 def preset(signal: SignalLike, name: str, *, model: str = "staf") -> Plan:

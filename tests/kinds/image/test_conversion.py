@@ -78,7 +78,7 @@ def test_tensors_of_other_kinds():
     assert staf.kinds.open(torch.rand(5, 6).bfloat16()).dtype == np.float32
     assert staf.kinds.open(torch.zeros(5, 6, dtype=torch.uint16)).dtype == np.uint16
     with pytest.raises(SignalError, match="got int64: convert it first, or open its array with kind='grid'"):
-        staf.kinds.open(torch.zeros(5, 6, dtype=torch.int64))
+        staf.kinds.open(torch.zeros(5, 6, dtype=torch.int64), kind="image")
     with pytest.raises(SignalError, match=r"got \(1, 3, 5, 6\)"):
         staf.kinds.open(torch.zeros(1, 3, 5, 6), layout="hwc")
     with pytest.raises(SignalError, match=r"layout must be one of hwc, chw, .*, got 'nchw'"):

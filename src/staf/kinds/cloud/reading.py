@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import itertools
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from staf.kinds.formats import HEAD_BYTES
 from staf.kinds.limits import MEBIBYTE
 from staf.kinds.shape.ply_reading import Element, parse_header
 from staf.kinds.shape.polygons import unreadable
@@ -34,9 +35,9 @@ def announces_cloud(head: bytes) -> bool:
     return b"end_header" in head and b"vertex" in counts and counts.get(b"face", b"0") == b"0"
 
 
-def announces_mesh(head: bytes) -> bool:
+def announces_mesh(file: BinaryIO) -> bool:
     """Whether it may have faces; a damaged header is a mesh's, whose reader says what is wrong."""
-    return not announces_cloud(head)
+    return not announces_cloud(file.read(HEAD_BYTES))
 
 
 def read_ply(path: Path, limit: int) -> PointCloud:

@@ -7,9 +7,11 @@ import os
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
+from staf.kinds.formats import HEAD_BYTES
 from staf.kinds.grid.signal import Grid
 from staf.kinds.limits import check_ratio
 from staf.signals.atomic import atomic_path
@@ -46,8 +48,9 @@ def read_npz(path: Path, limit: int) -> Grid:
     return Grid(array)
 
 
-def announces_npz(head: bytes) -> bool:
-    """Whether the head of a ZIP archive is that of one of numpy's: its first entry is an NPY file."""
+def announces_npz(file: BinaryIO) -> bool:
+    """Whether a ZIP archive is one of numpy's: its first entry is an NPY file."""
+    head = file.read(HEAD_BYTES)
     length = int.from_bytes(head[26:28], "little")
     return head[30 : 30 + length].endswith(SUFFIX.encode())
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from staf._documents import Entries
-from staf.kinds.formats import HEAD_BYTES, recognise
+from staf.kinds.formats import recognise
 from staf.kinds.grid.files import SUFFIX
 from staf.kinds.grid.samples import has_channels
 from staf.kinds.grid.signal import Grid
@@ -133,7 +133,7 @@ class GridView(View[Grid]):
         """None where the command would read the file as another kind."""
         source = Path(str(self.signal.source))
         with source.open("rb") as file:
-            format = recognise(file.read(HEAD_BYTES), source.suffix)
+            format = recognise(file, source.suffix)
         if format is None or format.kind != self.signal.kind:
             return None
         return [] if self._by_rule() else ["--channels", "last" if self.signal.has_channels else "none"]

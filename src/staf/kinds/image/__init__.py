@@ -16,6 +16,7 @@ KIND = Kind(
         Format("JPEG", "image", ((0, b"\xff\xd8\xff"),), f"{_LARGE}:read_jpeg"),
         *(Format("TIFF", "image", ((0, head),), _TIFF) for head in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")),
         Format("WebP", "image", ((0, b"RIFF"), (8, b"WEBP")), f"{_READING}:read_webp"),
+        Format("GIF", "image", ((0, b"GIF8"),), f"{_READING}:read_gif", test="staf.kinds.gif_blocks:announces_picture"),
         Format("NPY", "image", ((0, b"\x93NUMPY"),), f"{_READING}:read_npy", test=f"{_READING}:announces_image"),
         Format("BMP", "image", ((0, b"BM"),)),
         Format("HEIC", "image", ((4, b"ftyphei"),)),

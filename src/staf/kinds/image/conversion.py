@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from staf.kinds.image.colour import cmyk_to_rgb, fitting_profile
-from staf.kinds.image.pixels import CHANNELS, is_image_shape
+from staf.kinds.image.pixels import CHANNELS, is_image
 from staf.kinds.image.signal import Image
 from staf.kinds.plain_arrays import plain_array
 from staf.signals.errors import SignalError, damage_named
@@ -39,10 +39,11 @@ def image_from(source: object, name: str | None, layout: str | None) -> Image | 
     name = "image" if name is None else name
     if isinstance(source, Tensor):
         shape = () if source.is_nested else tuple(source.shape)
-        fits = is_image_shape(shape) or (len(shape) == 3 and shape[0] in CHANNELS)
+        shape = (*shape[1:], shape[0]) if len(shape) == 3 and shape[0] in CHANNELS else shape
+        fits = is_image(shape, str(source.dtype).removeprefix("torch."))
         return image_from_tensor(source, layout=cast(Layout, layout), name=name) if layout or fits else None
     if isinstance(source, np.ndarray):
-        fits = is_image_shape(source.shape)
+        fits = is_image(source.shape, source.dtype.name)
         return image_from_array(source, layout=cast(Layout, layout), name=name) if layout or fits else None
     pillow = sys.modules.get("PIL.Image")
     if pillow is not None and isinstance(source, pillow.Image):

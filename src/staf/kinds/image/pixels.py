@@ -21,6 +21,17 @@ def is_image_shape(shape: tuple[int, ...]) -> bool:
     return len(shape) == 2 or (len(shape) == 3 and shape[2] in (0, *CHANNELS))
 
 
+def is_image(shape: tuple[int, ...], dtype: str) -> bool:
+    """Whether arrays of a shape and type are images by default.
+
+    Elevations and labels have integers that no picture has: they are grids.
+
+    >>> is_image((4, 5), "uint8"), is_image((4, 5), "int16")
+    (True, False)
+    """
+    return is_image_shape(shape) and (dtype in DTYPES or not dtype.startswith(("int", "uint")))
+
+
 def checked_pixels(array: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """The array as C-contiguous (h, w, c) of a kept type, with a sentence for every change of its numbers."""
     if not isinstance(array, np.ndarray):

@@ -1,26 +1,31 @@
-"""The readers of PNG, JPEG, WebP and NPY files; each checks what its header asks for before anything is decoded."""
+"""The readers of PNG, JPEG, WebP, GIF and NPY files; each checks the header before anything is decoded."""
 
 from __future__ import annotations
 
 import os
 import struct
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
+from staf.kinds.formats import HEAD_BYTES
+from staf.kinds.gif_blocks import check_extents
 from staf.kinds.image.jpeg_reading import read_jpeg
 from staf.kinds.image.pillow_reading import read_with_pillow
-from staf.kinds.image.pixels import DTYPES, is_image_shape
+from staf.kinds.image.pixels import is_image, is_image_shape
 from staf.kinds.image.png_reading import read_png
 from staf.kinds.image.signal import Image
 from staf.kinds.limits import check_not_padded, check_ratio, check_size
 from staf.signals.errors import SignalError, damaged
 from staf.signals.npy import announced, check_whole
 
-__all__ = ["announces_image", "read_jpeg", "read_npy", "read_png", "read_webp"]
+__all__ = ["announces_image", "read_gif", "read_jpeg", "read_npy", "read_png", "read_webp"]
 
 # A plain area takes next to nothing in a WebP: a picture of 64 MiB and more holds something else too.
 WEBP_RATIO = 1 << 16
+# A code of a GIF has at most 12 bits and stands for at most 4,096 pixels, of 4 bytes after decoding.
+GIF_RATIO = 4 * 4096
 
 
 def read_webp(path: Path, max_pixels: int) -> Image:
@@ -41,15 +46,23 @@ def read_webp(path: Path, max_pixels: int) -> Image:
     return read_with_pillow(path, WebPImageFile, max_pixels)
 
 
-def announces_image(head: bytes) -> bool:
-    """Whether the head of an NPY file announces an image by its shape and, for integers, by their size.
+def read_gif(path: Path, max_pixels: int) -> Image:
+    """A GIF; the first frame of an animation."""
+    from PIL.GifImagePlugin import GifImageFile
 
-    Elevations and labels have integers that no picture has: they are a grid. A damaged file is reported as an image.
-    """
-    header = announced(head)
-    if header is None:
-        return True
-    return is_image_shape(header.shape) and (header.dtype.kind not in "iu" or header.dtype.name in DTYPES)
+    with path.open("rb") as file:
+        check_extents(file)
+        file.seek(0)
+        with GifImageFile(file) as picture:
+            width, height = picture.size
+        check_ratio(4 * width * height, path.stat().st_size, GIF_RATIO, f"{width}x{height} pixels")
+    return read_with_pillow(path, GifImageFile, max_pixels)
+
+
+def announces_image(file: BinaryIO) -> bool:
+    """Whether an NPY file announces an image by its shape and type; a damaged file is reported as an image."""
+    header = announced(file.read(HEAD_BYTES))
+    return header is None or is_image(header.shape, header.dtype.name)
 
 
 def read_npy(path: Path, max_pixels: int) -> Image:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from staf.kinds.formats import HEAD_BYTES, recognise
+from staf.kinds.formats import recognise
 from staf.kinds.scene.intrinsics import Frame
 from staf.signals.errors import SignalError
 
@@ -95,10 +95,9 @@ def _refuse_more(total: int, downscale: int, most: int) -> None:
 def _announced(frame: Frame, folder: Path) -> tuple[int, int]:
     """Width and height in the header of a photo."""
     with frame.path.open("rb") as file:
-        head = file.read(HEAD_BYTES)
-        if not head:
+        if not file.read(1):
             raise SignalError(f"{frame.where}: the photo {_name(frame, folder)} is empty")
-        format = recognise(head, frame.path.suffix)
+        format = recognise(file, frame.path.suffix)
         if format is None or format.name not in FORMATS:
             found = "of no known format" if format is None else f"{format.name} ({format.kind})"
             raise SignalError(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from staf._extras import MissingExtra
-from staf.kinds.formats import HEAD_BYTES, recognise
+from staf.kinds.formats import recognise
 from staf.kinds.video.reading import Part
 from staf.signals.errors import SignalError, damage_named
 
@@ -22,8 +22,7 @@ def open_part(path: Path, part: Part, limit: int) -> Video:
     """The `part` of the video at `path`, of at most `limit` pixels over all frames."""
     try:
         with open(path, "rb") as file:
-            size, head = os.fstat(file.fileno()).st_size, file.read(HEAD_BYTES)
-        format = recognise(head, path.suffix, "video")
+            size, format = os.fstat(file.fileno()).st_size, recognise(file, path.suffix, "video")
         if not size:
             raise SignalError("the file is empty")
         if format is None:

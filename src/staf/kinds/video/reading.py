@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from staf._extras import need
+from staf.kinds.gif_blocks import check_extents
 from staf.kinds.limits import check_ratio
 from staf.kinds.video.frames import gathered, too_many
-from staf.kinds.video.gif_blocks import check_extents
 from staf.signals.errors import SignalError, damaged
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from staf.ops.backend import forced_backend, fused_allowed, has_triton, note
+from staf.ops.backend import forced_backend, fused_allowed, has_triton, is_traced, note
 from staf.ops.complex_linear.matrices import complex_numbers, real_matrix, real_numbers, real_rows
 from staf.ops.complex_linear.reference import complex_linear_reference
 from staf.ops.linear import current_precision, linear
@@ -29,7 +29,7 @@ def complex_linear(x: Tensor, weight: Tensor, bias: Tensor, *, real: bool = Fals
     >>> complex_linear(i, i, torch.ones(1) + 0j), complex_linear(i, i, torch.ones(1) + 0j, real=True)
     (tensor([[0.+0.j]]), tensor([[0.]]))
     """
-    if not torch.compiler.is_compiling():
+    if not is_traced():
         if _is_faster_as_real(x, weight, real):
             note("complex_linear", "triton")
             return by_real_product(x, weight, bias, real)

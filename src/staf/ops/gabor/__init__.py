@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from staf.ops.backend import forced_backend, fused_allowed, has_triton, note
+from staf.ops.backend import forced_backend, fused_allowed, has_triton, is_traced, note
 from staf.ops.gabor.reference import gabor_reference
 
 __all__ = ["gabor"]
@@ -27,7 +27,7 @@ def gabor(x: Tensor, omega0: float, sigma0: float, orthogonal: Tensor | None = N
         and forced_backend() != "compiled"
         and x.dtype in (torch.float32, torch.complex64)
         and x.numel() > 0
-        and not torch.compiler.is_compiling()
+        and not is_traced()
         and not torch.is_autocast_enabled("cuda")
         and has_triton()
     )

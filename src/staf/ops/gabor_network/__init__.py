@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from staf._typing import Float
-from staf.ops.backend import forced_backend, fused_allowed, has_triton, values_only
+from staf.ops.backend import forced_backend, fused_allowed, has_triton, is_traced, values_only
 from staf.ops.complex_linear import complex_linear
 from staf.ops.gabor import gabor
 from staf.ops.linear import current_precision, linear
@@ -76,7 +76,7 @@ def _layer(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 def _scheme(x: Tensor, layers: Sequence[GaborLayer], weight: Tensor, bias: Tensor) -> Literal["bf16x3", "tf32"] | None:
     """The precision of the fused passes, or None where they do not apply."""
     precision = current_precision()
-    if not x.is_cuda or precision == "fp32" or precision is None or torch.compiler.is_compiling():
+    if not x.is_cuda or precision == "fp32" or precision is None or is_traced():
         return None
     width = layers[0][0].shape[0]
     hidden = [tensor for layer in layers[1:] for tensor in layer]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-import torch
 from torch import Tensor
 
 from staf._typing import Float
-from staf.ops.backend import choose, note, values_only
+from staf.ops.backend import choose, is_traced, note, values_only
 from staf.ops.checks import check_floating, promoted
 from staf.ops.hash_grid.layout import FEATURES, MOST_NUMBERS, GridLayout, Level
 
@@ -68,7 +67,7 @@ def _dispatch(
     x: Tensor, table: Tensor, layout: GridLayout, interpolation: str, unmixed: str, deterministic: bool
 ) -> Tensor:
     smooth = interpolation == "smoothstep"
-    compiling = torch.compiler.is_compiling()
+    compiling = is_traced()
     backend = "reference" if compiling else choose("hash_grid", x)
     if backend == "reference":
         from staf.ops.hash_grid.reference import hash_grid_reference

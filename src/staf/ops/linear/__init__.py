@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from staf._typing import Float
-from staf.ops.backend import forced_backend, fused_allowed, note, reverse_mode_only, values_only
+from staf.ops.backend import forced_backend, fused_allowed, is_traced, note, reverse_mode_only, values_only
 from staf.ops.linear.precision import ProductPrecision, current_precision, product_precision
 from staf.ops.linear.reference import linear_reference
 
@@ -36,7 +36,7 @@ def linear(
         and (x.is_cuda or x.numel() >= MANY_POINTS * weight.shape[1])
         and x.dim() >= 2
         and x.dtype == weight.dtype == torch.float32
-        and not torch.compiler.is_compiling()
+        and not is_traced()
         and not torch.is_autocast_enabled(x.device.type)
     )
     if not fused:
@@ -54,7 +54,7 @@ def linear(
 
 def _formula(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """torch's own layer, or the reference where it is forced."""
-    if forced_backend() != "reference" or torch.compiler.is_compiling():
+    if forced_backend() != "reference" or is_traced():
         return functional.linear(x, weight, bias)
     note("linear", "reference")
     return linear_reference(x, weight, bias)

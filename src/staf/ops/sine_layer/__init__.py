@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from staf._typing import Float
-from staf.ops.backend import choose, fused_allowed, values_only
+from staf.ops.backend import choose, fused_allowed, is_traced, values_only
 from staf.ops.linear import current_precision, linear
 from staf.ops.sine_series import sine_series
 
@@ -60,7 +60,7 @@ def _is_fused(x: Tensor, weight: Tensor, bias: Tensor, *sinusoids: Tensor) -> bo
     return (
         x.is_cuda
         and fused_allowed()
-        and not torch.compiler.is_compiling()
+        and not is_traced()
         and not torch.is_autocast_enabled("cuda")
         and x.dim() >= 2
         and weight.shape[0] in WIDTHS

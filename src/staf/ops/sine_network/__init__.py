@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from staf._typing import Float
-from staf.ops.backend import choose, values_only
+from staf.ops.backend import choose, is_traced, values_only
 from staf.ops.finer import FINER, finer
 from staf.ops.gauss import GAUSS, gauss
 from staf.ops.linear import current_precision, linear
@@ -155,7 +155,7 @@ def is_fused(x: Tensor, layers: Sequence[SineLayer], weight: Tensor, bias: Tenso
 def _scheme(x: Tensor, layers: Sequence[SineLayer], weight: Tensor, bias: Tensor) -> Literal["bf16x3", "tf32"] | None:
     """The precision of the fused kernels, or None where they do not apply."""
     precision = current_precision()
-    if not x.is_cuda or precision == "fp32" or precision is None or torch.compiler.is_compiling():
+    if not x.is_cuda or precision == "fp32" or precision is None or is_traced():
         return None
     width = layers[0][0].shape[0]
     fused = (

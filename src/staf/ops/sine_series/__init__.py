@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from staf._typing import Float
-from staf.ops.backend import choose, have_memory, note, values_only
+from staf.ops.backend import choose, have_memory, is_traced, note, values_only
 from staf.ops.checks import check_floating, promoted
 from staf.ops.linear.precision import current_precision
 
@@ -65,7 +64,7 @@ def sine_series(
 def _runs_at_once(*tensors: Tensor) -> bool:
     """Whether nothing but the kernel's call is needed, which for a single point takes less time than views do."""
     return (
-        not torch.compiler.is_compiling()
+        not is_traced()
         and values_only(*tensors)
         and choose("sine_series", tensors[0]) == "compiled"
         and have_memory(tensors)
@@ -73,7 +72,7 @@ def _runs_at_once(*tensors: Tensor) -> bool:
 
 
 def _dispatch(x: Tensor, amplitude: Tensor, frequency: Tensor, phase: Tensor) -> Tensor:
-    if torch.compiler.is_compiling():
+    if is_traced():
         from staf.ops.sine_series import loop
 
         return loop.value(x, amplitude, frequency, phase)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from staf._typing import Float
-from staf.ops.backend import forced_backend, fused_allowed, note
+from staf.ops.backend import forced_backend, fused_allowed, is_traced, note
 from staf.ops.squared_error.reference import weighted_squared_error_reference
 
 __all__ = ["weighted_squared_error"]
@@ -30,10 +30,10 @@ def weighted_squared_error(
         and prediction.is_cuda
         and prediction.dtype == target.dtype == weight.dtype == torch.float32
         and 0 < prediction.numel() < 2**30
-        and not torch.compiler.is_compiling()
+        and not is_traced()
     )
     if not fused:
-        if forced_backend() == "reference" and not torch.compiler.is_compiling():
+        if forced_backend() == "reference" and not is_traced():
             note("squared_error", "reference")
         return weighted_squared_error_reference(prediction, target, weight)
     from staf.ops.squared_error.autograd import SquaredError

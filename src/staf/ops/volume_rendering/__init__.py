@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from staf._typing import Bool, Float, Int
-from staf.ops.backend import choose, note
+from staf.ops.backend import choose, is_traced, note
 from staf.ops.volume_rendering.checks import check_cells, check_composite, check_devices, check_rays, check_samples
 from staf.ops.volume_rendering.reference import (
     cell_index,
@@ -78,7 +78,7 @@ def composite(
     fused = (
         choose("composite", density) == "triton"
         and all(t.dtype == torch.float32 for t in (colour, distance, width, background))
-        and not torch.compiler.is_compiling()
+        and not is_traced()
         and not torch._C._are_functorch_transforms_active()
         and colour.shape[1] <= MOST_CHANNELS
     )

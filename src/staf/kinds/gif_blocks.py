@@ -1,14 +1,32 @@
-"""The blocks of a GIF file: how far its frames reach, without decoding one."""
+"""The blocks of a GIF file: how many frames it has and how far they reach, without decoding one."""
 
 from __future__ import annotations
 
 import contextlib
 import struct
+from collections.abc import Iterator
 from typing import BinaryIO
 
 from staf.signals.errors import SignalError
 
 EXTENSION, FRAME, END = 0x21, 0x2C, 0x3B
+
+
+def announces_picture(file: BinaryIO) -> bool:
+    """Whether a GIF has a single frame, which makes it an image and no video.
+
+    >>> import io
+    >>> start = b"GIF89a" + bytes([4, 0, 3, 0, 0, 0, 0])
+    >>> frame = b"," + struct.pack("<4HB", 0, 0, 4, 3, 0) + b"\\x02\\x00"
+    >>> announces_picture(io.BytesIO(start + frame + b";")), announces_picture(io.BytesIO(start + frame + frame + b";"))
+    (True, False)
+    """
+    number = -1
+    with contextlib.suppress(struct.error, SignalError):
+        for number, _ in enumerate(_extents(file)):
+            if number == 1:
+                return False
+    return number == 0
 
 
 def check_extents(file: BinaryIO) -> None:
@@ -26,10 +44,12 @@ def check_extents(file: BinaryIO) -> None:
     staf.signals.errors.SignalError: frames must lie within the picture of 4x3: frame 1 reaches to 10x3
     """
     with contextlib.suppress(struct.error):
-        _walk(file)
+        for _ in _extents(file):
+            pass
 
 
-def _walk(file: BinaryIO) -> None:
+def _extents(file: BinaryIO) -> Iterator[tuple[int, int]]:
+    """The width and height of the picture after each frame, which must lie within it."""
     header = file.read(13)
     width, height, flags = struct.unpack("<6xHHB2x", header)
     _skip_colours(file, flags)
@@ -49,6 +69,7 @@ def _walk(file: BinaryIO) -> None:
             file.read(1)
             _skip_data(file)
             number += 1
+            yield width, height
 
 
 def _skip_colours(file: BinaryIO, flags: int) -> None:
