@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import staf.analysis.per_point as per_point
 from staf.analysis import empirical_ntk, selected_parameters
 from staf.api import FittedField
-from staf.nn import SineSeries, ffn, finer, gauss, mfn, siren, staf, wire
+from staf.nn import SineSeries, ffn, finer, gauss, mfn, ngp, siren, staf, wire
 from staf.theory.dual import SineSeriesDual
 from staf.theory.kernels import nngp_ntk, shared_sinusoid_kernel
 
@@ -32,6 +32,7 @@ NETWORKS: dict[str, Callable[..., nn.Module]] = {
     "wire": wire,
     "wire planar": lambda *a, **k: wire(*a, planar=True, **k),
     "mfn": mfn,
+    "ngp": lambda *a, **k: ngp(*a, levels=3, log2_entries=6, **k),
 }
 
 

@@ -5,12 +5,15 @@ import json
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from staf.comparison import NetworkRow, compare_networks, comparison_figure, network_table
 from staf.comparison.networks import fit_or_resume
 from staf.comparison.result_file import array_hash, read_result, thin
 from staf.kinds import Image
+from staf.metrics.lpips import SHAPES
 from staf.planning import Budget
+from tests.kinds.scene.small import scene
 
 
 @pytest.fixture
@@ -48,23 +51,28 @@ def test_shapes_are_ranked_by_what_they_are_measured_by_first():
     assert [row[:3] for row in network_table(rows).rows] == [["staf", "21.00", "0.9800"], ["siren", "20.00", "0.9900"]]
 
 
-def test_lpips_is_a_column_where_its_weights_are(tmp_path, monkeypatch):
-    from safetensors.torch import save_file
-
-    from staf.metrics.lpips import SHAPES
-
-    photo = Image(np.random.default_rng(0).integers(0, 255, (40, 36, 3), np.uint8), name="photo")
-    monkeypatch.setenv("STAF_LPIPS_WEIGHTS", str(tmp_path / "none.safetensors"))
-    (without,) = compare(photo, tmp_path / "without", ["siren"]).results
-    assert "lpips" not in without.metrics
-    assert "LPIPS" not in network_table([without]).columns
+@pytest.fixture
+def lpips_weights(tmp_path, monkeypatch):
     generator = torch.Generator().manual_seed(0)
     weights = {name: torch.rand(shape, generator=generator) * 0.02 for name, shape in SHAPES.items()}
     save_file(weights, tmp_path / "weights.safetensors")
     monkeypatch.setenv("STAF_LPIPS_WEIGHTS", str(tmp_path / "weights.safetensors"))
+
+
+def test_lpips_is_a_column_where_its_weights_are(lpips_weights, tmp_path, monkeypatch):
+    photo = Image(np.random.default_rng(0).integers(0, 255, (40, 36, 3), np.uint8), name="photo")
     (found,) = compare(photo, tmp_path / "with", ["siren"]).results
+    monkeypatch.setenv("STAF_LPIPS_WEIGHTS", str(tmp_path / "none.safetensors"))
+    (without,) = compare(photo, tmp_path / "without", ["siren"]).results
+    assert "lpips" not in without.metrics
+    assert "LPIPS" not in network_table([without]).columns
     table = network_table([found, without])
     assert float(table.rows[0][table.columns.index("LPIPS")]) == pytest.approx(found.metrics["lpips"], abs=1e-4)
+    assert found.metrics["lpips"] > 0
+
+
+def test_lpips_of_a_scene_is_measured_where_its_weights_are(lpips_weights, tmp_path):
+    (found,) = compare(scene(train=2, test=1, size=32), tmp_path, ["pemlp"]).results
     assert found.metrics["lpips"] > 0
 
 

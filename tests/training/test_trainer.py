@@ -372,7 +372,7 @@ def test_an_execution_overrides_the_precision_of_a_recipe(monkeypatch):
 
 @pytest.mark.parametrize(("tasks", "fields"), [(0, 0), (2, 1)])
 def test_as_many_tasks_as_fields(tasks, fields):
-    with pytest.raises(ValueError, match=f"must be equally many, got {tasks} and {fields}"):
+    with pytest.raises(ValueError, match=f"must have the same length, got {tasks} and {fields}"):
         train([task()] * tasks, [small_siren()] * fields, Recipe(steps=1))
 
 

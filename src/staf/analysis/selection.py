@@ -8,10 +8,10 @@ from torch import nn
 
 from staf.nn import parameter_roles
 
-ROLES = ("matrix", "amplitude", "frequency", "phase", "other")
+ROLES = ("matrix", "amplitude", "frequency", "phase", "table", "other")
 GROUPS = {
     "all": ROLES,
-    "weights": ("matrix", "other"),
+    "weights": ("matrix", "table", "other"),
     "activations": ("amplitude", "frequency", "phase"),
 }
 
@@ -28,8 +28,8 @@ def module_of(field: nn.Module) -> nn.Module:
 def selected_parameters(field: nn.Module, roles: str | Collection[str] = "all") -> dict[str, nn.Parameter]:
     """The trained parameters that play the given roles, by name.
 
-    `roles` is a group (`all`, `weights`: matrices, biases and whatever is not of an activation, `activations`: C,
-    Omega and Phi) or a collection of role names of `staf.nn.parameter_roles`. Parameters that do not require a
+    `roles` is a group (`all`; `activations`: C, Omega and Phi; `weights`: matrices, biases, tables of hash grids and
+    all others) or a collection of role names of `staf.nn.parameter_roles`. Parameters that do not require a
     gradient are left out, since training does not move them.
 
     >>> from staf.nn import staf

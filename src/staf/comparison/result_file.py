@@ -83,11 +83,10 @@ def write_result(path: Path, about: Entries, fit: Fit, plan: Plan) -> None:
 
 
 def _perceptual(fit: Fit) -> dict[str, float]:
-    """LPIPS of an image, if its weights are installed and they support its size and channels."""
-    if fit.signal.kind != "image":
-        return {}
+    """LPIPS of pictures, if its weights are installed and they support their size and channels."""
+    measures = fit.signal.view.more_measures(fit.field.predict, fit.field.convention, None)
     try:
-        return {"lpips": fit.signal.view.more_measures(fit.field.predict, fit.field.convention, None)["lpips"]()}
+        return {"lpips": measures["lpips"]()} if "lpips" in measures else {}
     except (FileNotFoundError, ValueError):
         return {}
 

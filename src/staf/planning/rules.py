@@ -30,11 +30,11 @@ SOAP_POINTS = 2**15
 # Fewer steps leave SOAP no time to rise: kodim03 and kodim13, STAF, 200 steps, SOAP at its best of three rates ends at
 # 49.0 and 41.7 dB, Muon at 49.8 and 44.6.
 SOAP_STEPS = 300
-# So few steps of full batches want less of Muon's momentum (docs/recipes-evidence.md has the measurement).
+# So few steps of full batches need less momentum in Muon (docs/recipes-evidence.md has the measurement).
 MOMENTUM_STEPS = 100
 # Seconds of training for each point that hold so many steps on a GPU ten times slower than an H200.
 SOAP_SECONDS = 1e-4
-# Pictures of at most this many pixels, seen whole, are learnt slower: their values are far fewer than the weights, and
+# Pictures of at most this many pixels, seen whole, get lower rates: their values are far fewer than the weights, and
 # what large steps do to the rest is noise between the pixels.
 SMALL_POINTS = 2**13
 # So many steps have the time for small rates, with pictures below SOAP_POINTS too. kodim13 at 128x128, 250 steps, at
@@ -278,7 +278,7 @@ def learning_rate(value: float, why: str = "") -> Choice:
 
 
 def found_for(s: Situation) -> str:
-    """Whose rates they are."""
+    """The network that the rates were found for."""
     return f"those found for {s.spec.name}"
 
 

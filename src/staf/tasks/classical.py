@@ -118,7 +118,7 @@ def denoising_candidates(task: Denoising, methods: Sequence[str] = DENOISING_MET
 def _unseen(image: Tensor, held: Tensor, denoise: Denoiser, strength: float) -> Tensor:
     """What a method makes of a picture without the values of held-out pixels.
 
-    They take what the method makes of them until that is what it makes of them: then their values have no part in it.
+    Held-out pixels are replaced by the method's result until they no longer change, so their values have no effect.
     """
     without = _filled(image, held)
     restored = without

@@ -69,7 +69,7 @@ def returned_upscaling(task: SuperResolution, predict: Predict, model: str = "st
     means, it comes closer to the true image. Held-out pixels choose; a task
     that holds out none has its field returned if that fits the observation better than the interpolation does.
     A network that was trained on other photos takes the place of an interpolation, and what else was chosen is
-    sharpened by its own similar patches, unless plain interpolation brings the observation back clearly better from
+    sharpened by its own similar patches, unless plain interpolation reproduces the observation clearly better from
     area means of its own.
     """
     base = best_upscaler(task)
@@ -181,7 +181,7 @@ def corrected(task: SuperResolution, values: Float[Tensor, "c h w"]) -> Float[Te
 
 
 def best_upscaler(task: SuperResolution) -> str:
-    """The interpolation that brings the observation back best from its own area means."""
+    """The interpolation that reproduces the observation best from its own area means."""
     reduced = _reduced(task)
     if reduced is None:
         return "Lanczos"
@@ -190,7 +190,7 @@ def best_upscaler(task: SuperResolution) -> str:
 
 
 def helps(task: SuperResolution, base: str, improved: Improve, most: float = math.inf) -> bool:
-    """Whether an interpolated picture is improved: unless the interpolation brings the observation back clearly better.
+    """Whether an interpolated picture is improved: unless the interpolation reproduces the observation clearly better.
 
     It is brought back from its own area means. Photos gain from the methods that are asked about, so that one is left
     out for a reason only. Where the picture is smooth, the result has more than `most` pixels, or the observation is

@@ -95,7 +95,7 @@ def layer_distribution_data(
 
     Keys: `names`; `edges` (bins + 1,); `pre` and `post` (networks, layers, bins) densities; `frequency` (k,);
     `spectrum` (networks, layers, k); `bandwidth`, `variance`, `kurtosis`, `distance`, `pre_variance` (networks,
-    layers). Pre-activations are divided by their standard deviation. All networks must have equally many layers;
+    layers). Pre-activations are divided by their standard deviation. All networks must have the same number of layers;
     one with several coordinates is read along the first of them, the others being 0.
 
     >>> data = layer_distribution_data(points=256, bins=21)

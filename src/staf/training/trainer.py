@@ -100,7 +100,7 @@ def train(
     [3, 3]
     """
     if not tasks or len(tasks) != len(fields):
-        raise ValueError(f"tasks and fields must be equally many, got {len(tasks)} and {len(fields)}")
+        raise ValueError(f"tasks and fields must have the same length, got {len(tasks)} and {len(fields)}")
     if len(tasks) > 1 and (checkpoint is not None or resume is not None):
         raise ValueError(f"a checkpoint holds a single fit, got {len(tasks)} tasks")
     if len(tasks) > 1 and (any(map(must_be_alone, starts_of(fields))) or any(map(must_be_alone, tasks))):

@@ -25,8 +25,8 @@ def audio_comparison(target: np.ndarray, reconstructions: Mapping[str, np.ndarra
     """A row for the target and one for each reconstruction: waveform, error, spectrogram of the first channel.
 
     `target` and the reconstructions are (n, channels), divided by the target's peak. All errors share one scale, and
-    all spectrograms one: decibels below the target's loudest, down to -80. The names become the rows' titles, so a
-    measure is told by putting it there.
+    all spectrograms one: decibels below the target's loudest, down to -80. The names become the rows' titles, so put
+    a metric there to show it.
 
     >>> wave = np.sin(np.arange(2000) * 0.2)[:, None]
     >>> len(audio_comparison(wave, {"staf  40 dB": 0.99 * wave}, rate=8000).axes)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from staf._typing import Int, UInt8
 
-# Bytes of photos on a device; more are kept in the host's memory and take turns.
+# Bytes of photos on a device; more are kept in the host's memory and exchanged in turn.
 MOST_BYTES = 2**32
 
 

@@ -174,7 +174,7 @@ class Radiance:
         return seen, self.looked_at.has(found)
 
     def callbacks(self) -> list[Callable[[State], None]]:
-        """What a trainer calls between steps: cells that hold matter are looked at again, and photos take turns."""
+        """What a trainer calls between steps: occupied cells are updated, and photos on the device are exchanged."""
         return [UpdateScene(self)]
 
     def evaluate(self, predict: Predict) -> dict[str, float]:

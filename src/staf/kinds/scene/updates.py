@@ -1,4 +1,4 @@
-"""What changes between the steps of a scene: cells that hold matter, and photos that take turns."""
+"""What changes between the steps of a scene: the occupied cells, and the photos on the device."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FIT_EVERY = 4
 
 
 class UpdateScene:
-    """A callback that looks at which cells hold matter and lets photos take turns, every 16 steps.
+    """A callback that updates the occupied cells and exchanges photos on the device, every 16 steps.
 
     Every 64 steps it fits the room for samples to what they have needed.
     """

@@ -89,7 +89,7 @@ class FrameReconstruction:
         return weighted_squared_error(field(batch.coordinates), batch.target, batch.weight)
 
     def callbacks(self) -> list[Callable[[State], None]]:
-        """What a trainer calls between steps: frames take turns, where not all fit on the device."""
+        """What a trainer calls between steps: frames are exchanged, if not all fit on the device."""
         return [TakeTurns(self)] if self.frames.rotating else []
 
     def evaluate(self, predict: Predict) -> dict[str, float]:
@@ -123,7 +123,7 @@ class FrameReconstruction:
 
 
 class TakeTurns:
-    """A callback by which frames take turns on the device."""
+    """A callback that exchanges frames on the device."""
 
     every = TURN_EVERY
 

@@ -1,4 +1,4 @@
-"""The trainable hash-grid encoding, and what can be read off its table."""
+"""The trainable hash-grid encoding, and what can be read from its table."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def hash_grid(
     unmixed: str = "refuse",
     deterministic: bool = False,
 ) -> Float[Tensor, "*points columns"]:
-    """The multiresolution hash encoding (Mueller et al. 2022) of x in [-1, 1]^d: levels x features numbers a point.
+    """The multiresolution hash encoding (Mueller et al. 2022) of x in [-1, 1]^d: levels x features values per point.
 
     Level l divides [-1, 1] into `layout.levels[l].resolution` cells an axis. Its features at x are those of the 2^d
     corners of x's cell, weighted by prod_k w_k: w is s or 1 - s for the position s of x in the cell, with

@@ -25,7 +25,7 @@ def product_precision(name: str) -> Iterator[None]:
     | name | products | relative error | H200, 262,144 x 256 x 256 |
     |---|---|---|---|
     | `fp32` | the library's own | 3e-7 | 0.76 ms |
-    | `bf16x3` | three bfloat16 products of split operands, summed in float32 | 4e-6 | 0.42 ms |
+    | `bf16x3` | three bfloat16 products of split operands, summed in float32 | 4e-6 | 0.46 ms |
     | `tf32` | one product with ten bits | 3e-4 | 0.15 ms |
 
     >>> with product_precision("bf16x3"):

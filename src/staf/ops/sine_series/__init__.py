@@ -20,7 +20,7 @@ def sine_series(
 ) -> Float[Tensor, "*points"]:
     """rho(x) = sum_i amplitude_i sin(frequency_i x + phase_i), applied to every element of `x`.
 
-    The three parameters have one shape, and its number of dimensions says how they are shared:
+    The three parameters have the same shape, and its number of dimensions says how they are shared:
 
     | parameters | x | meaning |
     |---|---|---|
