@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from staf._messages import counted
 from staf.cli.terminal import Terminal
-from staf.planning.rules import counted
 
 if TYPE_CHECKING:
     from staf.api import Fit

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import Positional, arg
 
 from staf._documents import Document
+from staf._messages import counted
 from staf.cli.errors import UserError, edge
 from staf.cli.many_options import ManyOptions, kept_when_stopped
 from staf.cli.options import Count, check_counts, check_positive
@@ -53,7 +54,6 @@ def run(options: FitWindows, terminal: Terminal) -> int:
     check_positive(window=options.window, overlap=options.overlap)
     from staf.kinds import Audio
     from staf.kinds import open as open_signal
-    from staf.planning.rules import counted
     from staf.windows import fit_windows
 
     audio = open_signal(options.file)
@@ -94,7 +94,6 @@ def _write(options: FitWindows, out: Path, fit: WindowedFit) -> None:
     from staf._files import atomic_path, atomic_write
     from staf._jsonable import jsonable
     from staf.kinds.audio.figure import audio_comparison
-    from staf.planning.rules import counted
 
     drawn = fit.reconstruction if options.rate is None else fit.render(rate=options.rate)
     drawn.save(out / RECONSTRUCTION)

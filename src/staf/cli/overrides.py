@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from tyro.conf import UseAppendAction, arg
 
 from staf._documents import Document, read_json
+from staf._messages import counted
 from staf.cli.errors import UserError, did_you_mean
 from staf.cli.options import check_counts
 from staf.kinds.options import Count, Number
@@ -211,7 +212,7 @@ def _value(text: str) -> Any:
 
 def _rules(options: Overrides, arguments: Document, entries: Document) -> dict[str, Rule | None]:
     """Rules that replace the topics of what was asked for, so that what depends on them follows."""
-    from staf.planning.rules import OPTIMISER_ENTRIES, counted, learning_rate, muon, soap
+    from staf.planning.rules import OPTIMISER_ENTRIES, learning_rate, muon, soap
     from staf.planning.situation import Choice, Situation
 
     rules: dict[str, Rule | None] = {}

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from staf._documents import Document
+from staf._messages import counted
 from staf.nn.networks.spec import EVERY, Constants
 from staf.planning import capacity, first_frequency, recipes
 from staf.planning.situation import Choice, Rule, Situation
@@ -310,12 +311,3 @@ def is_short(s: Situation) -> bool:
     if s.steps is not None:
         return s.steps < FEW_STEPS
     return s.budget.seconds is not None and s.budget.seconds < FEW_SECONDS
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "step"), counted(2000, "step")
-    ('1 step', '2,000 steps')
-    """
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import torch
 
 from staf._documents import Document
+from staf._messages import counted
 from staf.nn.networks import model_of
 from staf.planning.plans import NetworkFactory
-from staf.planning.rules import counted
 
 if TYPE_CHECKING:
     from staf.api import Fit

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 from staf._documents import Document
+from staf._messages import counted
 from staf._typing import Float
-from staf.planning.rules import counted
 
 # A result is better than another where it is so by this many standard errors of the mean difference.
 MARGIN = 2.0

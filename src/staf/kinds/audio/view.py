@@ -13,10 +13,10 @@ import numpy as np
 
 from staf._documents import Document, Entries
 from staf._extras import need
+from staf._messages import counted
 from staf.kinds.audio.figure import DYNAMIC_RANGE_DB, audio_comparison, loudest_level, spectrogram
 from staf.kinds.audio.files import FORMATS, check_format
 from staf.kinds.audio.signal import Audio
-from staf.planning.rules import counted
 from staf.reports.embedding import error_uri
 from staf.reports.svg import Chart, padded
 from staf.reports.text import text

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from staf.planning.rules import CPU_BATCH, counted, learning_rate
+from staf._messages import counted
+from staf.planning.rules import CPU_BATCH, learning_rate
 from staf.planning.situation import Choice, Rule, Situation
 
 # Points of one step. There are two places more for each of them, and second derivatives of all.

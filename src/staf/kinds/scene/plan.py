@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from staf._messages import counted
 from staf.nn.networks import NETWORKS, SCENE_NETWORKS
 from staf.nn.networks.spec import Settings
 from staf.planning import recipes
-from staf.planning.rules import OPTIMISER_ENTRIES, counted, muon
+from staf.planning.rules import OPTIMISER_ENTRIES, muon
 from staf.planning.situation import Choice, Rule, Situation
 
 if TYPE_CHECKING:

@@ -50,6 +50,7 @@ def hash_grid(
             are always the same.
 
     >>> layout = GridLayout.geometric(2, levels=4, log2_entries=10, coarsest=4, growth=2.0)
+    >>> import torch
     >>> table = torch.zeros(layout.entries, 2, requires_grad=True)
     >>> hash_grid(torch.rand(5, 2) * 2 - 1, table, layout).shape
     torch.Size([5, 8])

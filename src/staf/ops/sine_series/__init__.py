@@ -35,6 +35,7 @@ def sine_series(
     parameters' dtype. Inside `product_precision("tf32")` one set of more than 8 terms on CUDA has sines with an error
     of 1e-5 instead of 1e-6, and so has its backward pass.
 
+    >>> import torch
     >>> x = torch.linspace(-1, 1, 6).reshape(3, 2)
     >>> c, w, p = torch.tensor([1.0, 0.5]), torch.tensor([1.0, 2.0]), torch.zeros(2)
     >>> y = sine_series(x, c, w, p)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
+from staf._messages import counted
 from staf.planning import recipes
-from staf.planning.rules import OPTIMISER_ENTRIES, counted, learning_rate
+from staf.planning.rules import OPTIMISER_ENTRIES, learning_rate
 from staf.planning.rules import budget as usual_budget
 from staf.planning.situation import Choice, Rule, Situation
 from staf.training.schedules import Cosine
