@@ -137,6 +137,9 @@ def test_a_cloud_is_described_by_its_points_and_measured_without_decibels() -> N
     assert '<p class="lead">200 points with normals, fitted by siren</p>' in html
     assert "Measured with final weights, one fresh pass over all points." in html
     assert "PSNR compares" not in html
+    assert "PSNR, dB" not in html
+    assert "-10 log10(loss)" in html
+    assert "The dot is" not in html
 
 
 def test_long_recordings_are_cut_and_said_to_be() -> None:

@@ -31,16 +31,18 @@ def binned(
 
 
 def psnr_chart(psnr: Sequence[float], final: float | None, over: str = "all points") -> str:
-    """Training PSNR (of each step's batch, before its update) against the step, and the final one, of `over`, a dot."""
+    """Training PSNR (of each step's batch, before its update) against the step, and the final one, of `over`, a dot.
+
+    Without a final PSNR the loss is no squared error of values, and the axis says so.
+    """
     if not psnr:
         return ""
     middle, low, mean, high = binned(psnr)
     last = float(len(psnr))
     shown = [low, high] if final is None or not math.isfinite(final) else [low, high, np.array([final])]
     y_low, y_high = padded(np.concatenate(shown))
-    chart = Chart(
-        520, 300, (0.0, max(last, 1.0)), (y_low, y_high), "step", "PSNR, dB", "PSNR of each training step", top=26
-    )
+    what, label = ("loss", "-10 log10(loss)") if final is None else ("PSNR", "PSNR, dB")
+    chart = Chart(520, 300, (0.0, max(last, 1.0)), (y_low, y_high), "step", label, f"{what} of each step", top=26)
     chart.band(middle, low, high, "after")
     chart.line(middle, mean, "after")
     if final is not None and math.isfinite(final):

@@ -150,15 +150,16 @@ def _alone(fit: Fit) -> str:
 def training(fit: Fit) -> str:
     """The PSNR curve, and why training ended."""
     # The fit's own measure: the report's may be of a result that another method returned.
-    chart = psnr_chart(fit.history.psnr, fit.metrics.get("psnr"), measured_over(fit))
+    final = fit.metrics.get("psnr")
+    chart = psnr_chart(fit.history.psnr, final, measured_over(fit))
     reasons = "".join(f"<li>{text(reason)}</li>" for reason in made.reasons(fit))
     notes = "".join(f"<li>{text(note)}</li>" for note in fit.notes if note != fit.returned)
     remarks = f"<h3>Worth knowing</h3><ul>{notes}</ul>" if notes else ""
     against = " of the fit, against the truth" if getattr(fit.task, "truth", None) is not None else ""
+    dot = "" if final is None else f"The dot is the final measure{against}. "
     return (
         '<section><div class="pair"><div><h2>Training</h2><p class="explain">Each step\'s batch before its update: '
-        f"mean and range of neighbouring steps. The dot is the final measure{against}. "
-        f"Ended: {text(fit.stopped)}.</p>{chart}</div>"
+        f"mean and range of neighbouring steps. {dot}Ended: {text(fit.stopped)}.</p>{chart}</div>"
         f"<div><h2>The plan, and why</h2><ul>{reasons}</ul>{remarks}</div></div></section>"
     )
 
